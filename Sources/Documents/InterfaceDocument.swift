@@ -21,6 +21,8 @@ public struct InterfaceDocument: JSONObjectWritable, Equatable, Sendable {
     /// What keeps it from carrying traffic, such as `no_carrier`; `null` when usable.
     public var problem: Shortcoming?
     public var master: String?
+    /// The ports of a bond, team or HSR link; `nil` for other links.
+    public var ports: PortCount?
     public var hardwareAddress: String?
     public var carrierChanges: UInt32
     public var required: Bool
@@ -45,6 +47,7 @@ public struct InterfaceDocument: JSONObjectWritable, Equatable, Sendable {
         object.write("usable", usable)
         object.write("problem", problem?.rawValue)
         object.write("master", master)
+        object.writeIfPresent("ports", ports)
         object.write("hardware_address", hardwareAddress)
         object.write("carrier_changes", Int(carrierChanges))
         object.write("required", required)
@@ -69,6 +72,7 @@ public struct InterfaceDocument: JSONObjectWritable, Equatable, Sendable {
         usable = view.isUsable
         problem = view.shortcoming
         master = view.master
+        ports = view.ports
         hardwareAddress = view.hardwareAddress.isEmpty ? nil : Self.text(of: view.hardwareAddress)
         carrierChanges = view.carrierChanges
         required = view.isRequired
@@ -159,6 +163,7 @@ extension InterfaceDocument {
             .added("usable", .truth, "Whether it could carry traffic, as far as link and addresses go.")
             .member("problem", .oneOf(Shortcoming.self).orNull, "What keeps it from that; `null` when usable.")
             .member("master", .text.orNull, "The bridge, bond, team or VRF it is a port of.")
+            .optional("ports", PortCount.form, "Of a bond, team or HSR link only.")
             .member("hardware_address", hardwareAddress.orNull, "`null` for links without one.")
             .added("carrier_changes", .count, "How often the carrier changed since the link was made.")
             .added("required", .truth)
@@ -170,6 +175,21 @@ extension InterfaceDocument {
     }
 
     private static var hardwareAddress: Form { .pattern("^[0-9a-f]{2}(:[0-9a-f]{2})*$") }
+}
+
+extension PortCount: JSONObjectWritable {
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("working", working)
+        object.write("total", total)
+        object.write("failed", failed)
+    }
+
+    static var form: Form {
+        .named("Ports", "The ports of a bond, team or HSR link.")
+            .member("working", .count, "Ports that could send now.")
+            .member("total", .count)
+            .member("failed", .list(of: .text), "The names of the others.")
+    }
 }
 
 extension AddressDocument {

@@ -34,6 +34,10 @@ public enum EventName: String, CaseIterable, Sendable {
     case interfaceAdded = "interface.added"
     case interfaceChanged = "interface.changed"
     case interfaceRemoved = "interface.removed"
+    /// A port of a bond, team or HSR link failed.
+    case redundancyLost = "interface.redundancy_lost"
+    /// All ports of a bond, team or HSR link work again.
+    case redundancyRestored = "interface.redundancy_restored"
     case addressAdded = "address.added"
     case addressRemoved = "address.removed"
     /// A route changed; at debug only.
@@ -112,6 +116,7 @@ extension EventName {
         case .interfaceAdded: InterfacePresence.form
         case .interfaceChanged: InterfaceChanged.form
         case .interfaceRemoved: InterfacePresence.form
+        case .redundancyLost, .redundancyRestored: RedundancyChanged.form
         case .addressAdded, .addressRemoved: AddressChanged.form
         case .routeChanged: RouteChanged.form
         case .gatewayChanged: GatewayChanged.form

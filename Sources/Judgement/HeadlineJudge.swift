@@ -524,8 +524,9 @@ extension UnsatisfiedReason {
         case .noDefaultRoute, .routeUnreachable, .routeProhibited, .routeBlackhole, .gatewayUnreachable,
             .preferredRouteLinkDown:
             true
-        case .noInterface, .linkDown, .noCarrier, .dormant, .noAddress, .dadPending, .configuring, .noSourceAddress,
-            .rfkillWifi, .rfkillWwan, .policy, .blockedByFirewall:
+        case .noInterface, .linkDown, .noCarrier, .portNotForwarding, .dormant, .noAddress, .dadPending, .configuring,
+            .noSourceAddress,
+            .rfkillWifi, .rfkillWwan, .policy, .blockedByFirewall, .noPeer:
             false
         }
     }

@@ -54,6 +54,29 @@ public enum OutputTest {
         }
     }
 
+    /// Why an empty datagram with a TTL of 1 is refused behind the forwarding table, as a tunnel refuses it.
+    /// - Returns: A positive errno; 0 when the datagram was accepted.
+    public static func tunnelRefusal(of destination: IPAddress) -> Int32 {
+        let bytes = destination.bytes
+        return unsafe nwp_test_tunnel(bytes, Int32(bytes.count))
+    }
+
+    /// Whether a socket of this network namespace has a UDP port; `false` where that cannot be found out.
+    public static func isBound(port: UInt16) -> Bool {
+        let number = socket(AF_INET, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard port > 0, number >= 0 else { return false }
+        defer { close(number) }
+        var own = sockaddr_in()
+        own.sin_family = sa_family_t(AF_INET)
+        own.sin_port = port.bigEndian
+        let code = unsafe withUnsafePointer(to: &own) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe bind(number, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        return code < 0 && errno == EADDRINUSE
+    }
+
     /// Whether packets of a family keep the TTL or hop limit that they are given, as far as a datagram by the loopback
     /// interface shows; `false` where none arrives.
     public static func keepsHopLimit(_ family: AddressFamily) -> Bool {

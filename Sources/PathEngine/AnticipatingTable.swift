@@ -40,6 +40,12 @@ final class AnticipatingTable: ForwardingTable {
 
     var asksForTransport: Bool { table.asksForTransport }
 
+    func tunnel(_ tunnel: Link, to destination: IPAddress, isOwn: Bool) -> TunnelAnswer {
+        table.tunnel(tunnel, to: destination, isOwn: isOwn)
+    }
+
+    func acceptsFromVRFs(_ transport: Transport) -> Bool { table.acceptsFromVRFs(transport) }
+
     func output(of transport: Transport, to destination: IPAddress, by index: Int) -> OutputAnswer {
         table.output(of: transport, to: destination, by: index)
     }

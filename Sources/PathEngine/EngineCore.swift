@@ -36,7 +36,7 @@ public struct EngineCore: Sendable {
     }
 
     private static func monitors(for policy: PathPolicy, keeping old: [MonitorState]) -> [MonitorState] {
-        ([MonitorPolicy()] + policy.monitors).map { monitor in
+        ([policy.standardMonitor] + policy.monitors).map { monitor in
             old.first { $0.policy == monitor } ?? MonitorState(monitor)
         }
     }

@@ -52,8 +52,16 @@ public enum ExplanationReader {
             let all = try? kernel.routes(family, type: .unicast, limit: 10_000) { $0.destination.length == 0 }
             defaults += all?.values ?? []
         }
+        let virtual = VirtualLinkProvider { state.links }
+        virtual.refresh()
+        let devices = virtual.tunnels.map { ($0, DeviceFacts(role: .vpn)) }
+        let provided = ProviderFacts(
+            dns: dns,
+            devices: Dictionary(uniqueKeysWithValues: devices),
+            teams: virtual.teams
+        )
         return ExplanationFacts(
-            judge: InterfaceJudge(state: state, facts: ProviderFacts(dns: dns), policy: policy),
+            judge: InterfaceJudge(state: state, facts: provided, policy: policy),
             rules: try kernel.rules().values,
             rejects: rejects,
             defaults: defaults,

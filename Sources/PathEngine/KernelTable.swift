@@ -18,6 +18,13 @@ public final class KernelTable: ForwardingTable {
     /// Those that the last answer asked for; others are forgotten.
     private var askedDefaults: Set<DefaultsKey> = []
     private var rulesAskForTransport: Bool?
+    private var acceptsFromVRFs: [Transport: Bool] = [:]
+    /// What tunnels make of packets; not those that they refuse, which are found out each time.
+    private var tunnels: [Packet: TunnelAnswer] = [:]
+    /// After which audit a datagram was sent into a tunnel that accepted it.
+    private var accepted: [Packet: Int] = [:]
+    private var mayReadPeers = true
+    private var audits = 0
     private var answers: [Packet: OutputAnswer] = [:]
     /// The chains as they were read last; `nil` where they may not be read.
     private var filter: PacketFilter?
@@ -53,6 +60,7 @@ public final class KernelTable: ForwardingTable {
         let concernsRoutes = batch.notices.contains(where: \.event.concernsRoutes)
         let concernsRules = batch.notices.contains(where: \.event.concernsRules)
         if concernsRoutes { outdateDefaultRoutes() }
+        for notice in batch.notices where !tunnels.isEmpty || !accepted.isEmpty { forgetTunnels(after: notice.event) }
         if concernsRules { rulesAskForTransport = nil }
         // Marked packets go by the same routes.
         if !sent.isEmpty, concernsRoutes || concernsRules { forgetSent() }
@@ -62,8 +70,26 @@ public final class KernelTable: ForwardingTable {
     public func outdate() {
         outdateDefaultRoutes()
         rulesAskForTransport = nil
+        acceptsFromVRFs = [:]
+        tunnels = [:]
+        mayReadPeers = true
+        audits += 1
         answers = [:]
         isFilterRead = false
+    }
+
+    /// Routes, and what happens to a tunnel itself, change what becomes of packets that it is given.
+    private func forgetTunnels(after event: KernelEvent) {
+        let index: Int?
+        switch event {
+        case .route, .nexthop: index = nil
+        case .link(let link): index = link.index
+        case .linkRemoved(let removed, _): index = removed
+        case .address(let address), .addressRemoved(let address): index = address.index
+        default: return
+        }
+        tunnels = tunnels.filter { index != nil && $0.key.index != index }
+        accepted = accepted.filter { index != nil && $0.key.index != index }
     }
 
     private func forgetSent() {
@@ -91,12 +117,15 @@ public final class KernelTable: ForwardingTable {
         return answer
     }
 
+    private func readFilter() {
+        guard !isFilterRead else { return }
+        filter = source.packetFilter(after: filter)
+        keepingHopLimit = filter == nil ? Set(AddressFamily.allCases.filter { source.keepsHopLimit($0) }) : []
+        isFilterRead = true
+    }
+
     private func answer(to packet: Packet) -> OutputAnswer {
-        if !isFilterRead {
-            filter = source.packetFilter(after: filter)
-            keepingHopLimit = filter == nil ? Set(AddressFamily.allCases.filter { source.keepsHopLimit($0) }) : []
-            isFilterRead = true
-        }
+        readFilter()
         let family = packet.destination.family
         switch tryOut(packet) {
         case .open, .doubtful: return .open
@@ -128,6 +157,49 @@ public final class KernelTable: ForwardingTable {
         if let known = rulesAskForTransport { return known }
         let read = (try? source.rules())?.values.contains { $0.asksForTransport } ?? false
         rulesAskForTransport = read
+        return read
+    }
+
+    /// After how many audits a datagram is sent again into a tunnel that accepted one.
+    private static let repeatAudits = 10
+
+    /// What a tunnel makes of packets: by the peers of WireGuard with `CAP_NET_ADMIN`, else by a datagram of this process.
+    public func tunnel(_ tunnel: Link, to destination: IPAddress, isOwn: Bool) -> TunnelAnswer {
+        guard tunnel.kind == "wireguard" || tunnel.kind == "xfrm" else { return .unknown }
+        let packet = Packet(transport: .quic, destination: destination, index: tunnel.index)
+        if let known = tunnels[packet] { return known }
+        if tunnel.kind == "wireguard", mayReadPeers {
+            if let answer = source.wireGuardAnswer(of: tunnel.index, for: destination) {
+                if case .refused = answer { return answer }
+                tunnels[packet] = answer
+                return answer
+            }
+            mayReadPeers = false
+        }
+        return isOwn ? tryOut(packet, into: tunnel) : .unknown
+    }
+
+    /// Sends a datagram into a tunnel: what is refused does not leave; what leaves is not sent again at every audit.
+    private func tryOut(_ packet: Packet, into tunnel: Link) -> TunnelAnswer {
+        if let audit = accepted[packet], audits - audit < Self.repeatAudits { return .unknown }
+        readFilter()
+        // What should end at the first router would go further.
+        let family = packet.destination.family
+        guard filter.map({ !$0.releases(family) }) ?? keepingHopLimit.contains(family) else { return .unknown }
+        let refusal = source.tunnelRefusal(of: packet.destination)
+        // A route that vanished meanwhile fails as an xfrm interface does.
+        guard let refusal, (refusal == .noPolicy) == (tunnel.kind == "xfrm") else {
+            accepted[packet] = audits
+            return .unknown
+        }
+        return .refused(refusal)
+    }
+
+    /// Whether sockets that are bound to nothing receive what arrives in a VRF; read at audits.
+    public func acceptsFromVRFs(_ transport: Transport) -> Bool {
+        if let known = acceptsFromVRFs[transport] { return known }
+        let read = source.acceptsFromVRFs(transport)
+        acceptsFromVRFs[transport] = read
         return read
     }
 

@@ -37,7 +37,8 @@ public final class PathSystem {
         providers = ProviderSet(
             loop: loop,
             options: options,
-            wired: { [unowned engine] in engine.core.judge.wiredLinks }
+            wired: { [unowned engine] in engine.core.judge.wiredLinks },
+            links: { [unowned engine] in engine.core.state.links }
         )
     }
 

@@ -5,6 +5,7 @@ public import Configuration
 public import EventHub
 internal import DNSWire
 internal import EventLog
+internal import LinuxIO
 internal import MulticastDNS
 internal import Netlink
 public import PathEngine
@@ -15,9 +16,12 @@ internal import StatusServer
 
 /// What each part of the service is told by the configuration.
 extension Configuration {
+    /// The settings of a live engine: it is about what the sockets of this process get.
     public var engineSettings: EngineSettings {
-        EngineSettings(
-            policy: pathPolicy,
+        var policy = pathPolicy
+        policy.boundInterface = SocketBinding.inherited()
+        return EngineSettings(
+            policy: policy,
             quiet: debounce.quiet,
             cap: debounce.cap,
             auditInterval: auditInterval,

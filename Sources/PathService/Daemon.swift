@@ -273,7 +273,8 @@ public final class Daemon {
             configuration: settings.file,
             digest: nil,
             previousAlive: earlier?.time,
-            unwatched: earlier?.unwatched(until: clock.boot, of: identity.bootID)
+            unwatched: earlier?.unwatched(until: clock.boot, of: identity.bootID),
+            boundInterface: engine.core.settings.policy.boundInterface
         )
         hub.publish(start)
         loop.onTurn { [unowned self] in turn() }

@@ -68,7 +68,7 @@ extension PathSystem: DaemonPart {
     private func collectInterfaces(_ writer: inout MetricWriter) {
         let families = [
             Family.interfaceInfo, Family.interfaceUp, Family.interfaceRequired, Family.carrierChanges, Family.mtu,
-            Family.addresses,
+            Family.ports, Family.workingPorts, Family.addresses,
         ]
         for family in families { writer.declare(family) }
         for view in engine.core.interfaces where !view.isIgnored {
@@ -78,6 +78,10 @@ extension PathSystem: DaemonPart {
             writer.write(Family.interfaceRequired, view.isRequired, view.name)
             writer.write(Family.carrierChanges, Double(view.carrierChanges), view.name)
             writer.write(Family.mtu, Double(view.mtu), view.name)
+            if let ports = view.ports {
+                writer.write(Family.ports, Double(ports.total), view.name)
+                writer.write(Family.workingPorts, Double(ports.working), view.name)
+            }
             for (family, scope) in [("ipv4", "global"), ("ipv4", "link"), ("ipv6", "global"), ("ipv6", "link")] {
                 let count = view.addresses.count { $0.address.family.rawValue == family && $0.scopeName == scope }
                 writer.write(Family.addresses, Double(count), view.name, family, scope)
@@ -103,7 +107,7 @@ extension Shortcoming {
     /// Whether the link itself is down, rather than without address or route.
     fileprivate var isOfLink: Bool {
         switch self {
-        case .linkDown, .noCarrier, .lowerLayerDown, .notPresent, .testing: true
+        case .linkDown, .noCarrier, .lowerLayerDown, .notPresent, .testing, .notForwarding: true
         case .loopback, .enslaved, .ignored, .dormant, .noAddress, .dadPending, .noRoute: false
         }
     }
@@ -164,6 +168,12 @@ private enum Family {
         ["device", "family", "scope"]
     )
     static let mtu = MetricFamily.gauge("interface_mtu_bytes", "The largest packet.", ["device"])
+    static let ports = MetricFamily.gauge("interface_ports", "The ports of a bond, team or HSR link.", ["device"])
+    static let workingPorts = MetricFamily.gauge(
+        "interface_ports_working",
+        "The ports of a bond, team or HSR link that could send now.",
+        ["device"]
+    )
     static let gatewayReachable = MetricFamily.gauge(
         "gateway_reachable",
         "0 when the gateway did not answer the last ARP request or Neighbor Solicitation.",

@@ -127,6 +127,8 @@ public struct UpdatePublisher {
         case .interfaceChanged(let view, let changed, let previous):
             let (new, old) = (InterfaceDocument(view, at: now), InterfaceDocument(previous, at: now))
             return publish(InterfaceChanged(new, changed: changed, previous: old, cause: cause))
+        case .redundancyChanged(let view, let isLost):
+            return publish(RedundancyChanged(InterfaceDocument(view, at: now), isLost: isLost, cause: cause))
         case .addressAdded(let address, let view):
             let (document, interface) = (AddressDocument(address, at: now), InterfaceReference(view))
             return publish(AddressChanged(document, on: interface, isAdded: true, cause: cause))

@@ -58,6 +58,7 @@ public final class ProviderSet {
     private let modems: ModemManagerProvider
     private let wireless: WirelessProvider
     private let wired: WiredProvider
+    private let virtual: VirtualLinkProvider
     private let switches: RadioSwitchProvider
     private let sleep: LoginSleepProvider
     private let leases: LeaseWatcher
@@ -74,12 +75,14 @@ public final class ProviderSet {
     ///   - names: Turns interface names into indexes.
     ///   - listening: Which of the given addresses somebody listens on, at port 53; asked at every merge.
     ///   - wired: Which wired interfaces there are; asked at every refresh.
+    ///   - links: All links by index; read at every refresh.
     public init(
         loop: EventLoop,
         options: Options = Options(),
         names: InterfaceNames = .kernel,
         listening: @escaping (Set<IPAddress>) -> Set<IPAddress> = { ListenerSocket.served($0) },
-        wired: @escaping () -> WiredLinks = { WiredLinks() }
+        wired: @escaping () -> WiredLinks = { WiredLinks() },
+        links: @escaping () -> [Int: Link] = { [:] }
     ) {
         self.loop = loop
         self.options = options
@@ -96,6 +99,7 @@ public final class ProviderSet {
         modems = ModemManagerProvider(connection: connection, names: names, timing: timing)
         wireless = WirelessProvider(loop: loop)
         self.wired = WiredProvider(loop: loop, links: wired)
+        virtual = VirtualLinkProvider(loop: loop, links: links)
         switches = RadioSwitchProvider(loop: loop, device: options.rfkillDevice, sysfs: options.rfkillDirectory)
         sleep = LoginSleepProvider(connection: connection)
         leases = LeaseWatcher(
@@ -136,6 +140,7 @@ public final class ProviderSet {
         switches.stop()
         wireless.stop()
         wired.stop()
+        virtual.stop()
         resolved.stop()
         manager.stop()
         modems.stop()
@@ -151,6 +156,7 @@ public final class ProviderSet {
         if isEnabled(.rfkill) { switches.refresh() }
         wireless.refresh()
         wired.refresh()
+        virtual.refresh()
         resolved.refresh()
         manager.refresh()
         modems.refresh()
@@ -162,6 +168,7 @@ public final class ProviderSet {
     public func measureWires() {
         guard isRunning else { return }
         wired.refresh()
+        virtual.refresh()
         facts = merged
     }
 
@@ -197,6 +204,8 @@ public final class ProviderSet {
         snapshot.radios = switches.facts
         snapshot.wireless = wireless.interfaces
         snapshot.wired = wired.interfaces
+        snapshot.tunnels = virtual.tunnels
+        snapshot.teams = virtual.teams
         snapshot.cellular = modems.modems
         snapshot.hasModem = modems.hasModem
         snapshot.meteredLeases = leases.metered
@@ -222,6 +231,7 @@ public final class ProviderSet {
         modems.onChange = { [weak self] in self?.note(.modemManager) }
         wireless.onChange = { [weak self] in self?.note(.nl80211) }
         wired.onChange = { [weak self] in self?.note(.ethtool) }
+        virtual.onChange = { [weak self] in self?.note(.ethtool) }
         switches.onChange = { [weak self] in self?.note(.rfkill) }
         leases.onChange = { [weak self] in self?.note(.leases) }
         sleep.onResume = { [weak self] in self?.onResume() }

@@ -25,6 +25,10 @@ public struct ProviderSnapshot: Hashable, Sendable {
     public var wireless: [Int: WirelessFacts] = [:]
     /// What the ethtool family says.
     public var wired: [Int: WiredFacts] = [:]
+    /// Tunnels that have no kind.
+    public var tunnels: Set<Int> = []
+    /// How teams send.
+    public var teams: [Int: TeamFacts] = [:]
     /// What ModemManager says.
     public var cellular: [Int: CellularFacts] = [:]
     /// Whether ModemManager has a modem.
@@ -51,6 +55,7 @@ public struct ProviderSnapshot: Hashable, Sendable {
                 hasWifi: managerRadios.hasWifi || radios.hasWifi || !wireless.isEmpty,
                 hasWwan: managerRadios.hasWwan || radios.hasWwan || hasModem
             ),
+            teams: teams,
             isConnecting: isConnecting
         )
     }
@@ -78,6 +83,9 @@ public struct ProviderSnapshot: Hashable, Sendable {
 
     private var mergedDevices: [Int: DeviceFacts] {
         var merged = devices
+        for index in tunnels where merged[index]?.role ?? .unspecified == .unspecified {
+            merged[index, default: DeviceFacts()].role = .vpn
+        }
         for index in meteredLeases { merged[index, default: DeviceFacts()].hasAndroidMeteredHint = true }
         return merged
     }

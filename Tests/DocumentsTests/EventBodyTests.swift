@@ -128,6 +128,19 @@ struct Example: Sendable, CustomTestStringConvertible {
         )
     }
 
+    private static func redundancy(
+        _ summary: String,
+        isLost: Bool,
+        _ change: (inout InterfaceDocument) -> Void
+    ) -> Example {
+        let bond = interface(change)
+        return Example(
+            body: RedundancyChanged(bond, isLost: isLost, cause: cause),
+            summary: summary,
+            data: #""interface":"# + text(bond) + "," + causeText + "}"
+        )
+    }
+
     static let interfaces = [
         Example(
             body: InterfacePresence(interface(), isAdded: true, cause: cause),
@@ -144,6 +157,12 @@ struct Example: Sendable, CustomTestStringConvertible {
             summary: "warning interface.removed eth0 was removed",
             data: #""interface":"# + text(interface { $0.required = true }) + "," + causeText + "}"
         ),
+        redundancy("warning interface.redundancy_lost eth0 has 1 of 3 working ports; e0, e2 failed", isLost: true) {
+            $0.ports = PortCount(working: 1, total: 3, failed: ["e0", "e2"])
+        },
+        redundancy("info interface.redundancy_restored eth0 has 2 of 2 working ports again", isLost: false) {
+            $0.ports = PortCount(working: 2, total: 2)
+        },
         changed(
             [.carrier, .operstate],
             "warning interface.changed eth0 lost carrier"

@@ -137,7 +137,7 @@ import Testing
     @Test func `every reason has a test`() {
         let elsewhere: Set<UnsatisfiedReason> = [
             .dormant, .dadPending, .preferredRouteLinkDown, .rfkillWifi, .rfkillWwan, .gatewayUnreachable,
-            .blockedByFirewall,
+            .blockedByFirewall, .portNotForwarding, .noPeer,
         ]
         let here = Set(Self.cases.map(\.reason))
         #expect(here.isDisjoint(with: elsewhere))

@@ -62,9 +62,20 @@ struct FakeTable: ForwardingTable {
     var refusals: [AddressFamily: RouteFailure] = [:]
     /// What becomes of packets behind the table.
     var output = OutputAnswer.open
+    /// Whether sockets that are bound to nothing receive what arrives in a VRF.
+    var acceptsFromVRFs = false
     let log = QueryLog()
 
     func output(of transport: Transport, to destination: IPAddress, by index: Int) -> OutputAnswer { output }
+
+    /// What tunnels make of packets, by interface index.
+    var tunnels: [Int: TunnelAnswer] = [:]
+
+    func tunnel(_ tunnel: Link, to destination: IPAddress, isOwn: Bool) -> TunnelAnswer {
+        tunnels[tunnel.index] ?? .unknown
+    }
+
+    func acceptsFromVRFs(_ transport: Transport) -> Bool { acceptsFromVRFs }
 
     func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure> {
         log.queries.append(query)
@@ -109,7 +120,9 @@ struct FakeTable: ForwardingTable {
             if let limit = rule.suppressedLength, route.prefix.length <= limit { return false }
             if let origin = route.origin, !origin.covers(query.source) { return false }
             guard let bound = query.outputInterface, route.type == .unicast else { return true }
-            if let vrf = state.links[bound], vrf.kind == "vrf" { return true }
+            if state.links[bound]?.kind == "vrf" {
+                return route.legs.contains { state.links[$0.index]?.master == bound }
+            }
             return route.legs.contains { $0.index == bound }
         }.min { (-$0.prefix.length, $0.metric) < (-$1.prefix.length, $1.metric) }
     }
@@ -129,7 +142,8 @@ struct FakeTable: ForwardingTable {
             expiresIn: route.expiresIn
         )
         if query.kind == .decision {
-            legs = Array((legs.filter { query.outputInterface == nil || $0.index == query.outputInterface }).prefix(1))
+            let bound = query.outputInterface.flatMap { state.links[$0] }.flatMap { $0.kind == "vrf" ? nil : $0.index }
+            legs = Array((legs.filter { bound == nil || $0.index == bound }).prefix(1))
             answer.prefixLength = query.destination.family.bitWidth
             answer.preferredSource =
                 query.source ?? route.source ?? source(for: legs.first?.index, family: query.destination.family)

@@ -56,9 +56,9 @@ import Testing
         #expect(world.path().status == .satisfied)
         world.removeRoutes("198.51.100.9/32")
         #expect(world.path().reason == .noDefaultRoute)
-        #expect(clause(world) == "t0 has no route to its remote end")
+        #expect(clause(world) == "t0 has no route to its remote end 198.51.100.9")
         world.route("198.51.100.9/32", type: .prohibit)
-        #expect(clause(world) == "t0 has no route to its remote end")
+        #expect(clause(world) == "t0 has no route to its remote end 198.51.100.9")
     }
 
     @Test func `an other end that only the tunnel itself leads to`() {
@@ -129,6 +129,62 @@ import Testing
         #expect(routed.path().status == .satisfied)
         routed.unplug("eth0")
         #expect(routed.path().status == .unsatisfied)
+    }
+
+    // MARK: - What the tunnel says itself
+
+    @Test(
+        arguments: [
+            (.noPeer, "no peer of t0 has IPv4 allowed addresses for the Internet"),
+            (.noEndpoint, "the peer of t0 has no endpoint"),
+            (.noPolicy, "t0 has no IPsec policy and state for IPv4 packets"),
+        ] as [(TunnelRefusal, String)]
+    )
+    func `a tunnel that refuses packets to the Internet is none of its ways out`(refusal: TunnelRefusal, words: String)
+    {
+        var world = Self.world("wireguard")
+        world.table.tunnels[7] = .refused(refusal)
+        #expect(world.path().reason == .noPeer && world.path().subject?.interface == "t0")
+        #expect(clause(world) == words)
+        // Nothing announces the end of it.
+        #expect(world.evaluate().nextCheck == world.now + .seconds(2))
+        world.table.tunnels[7] = .unknown
+        #expect(world.path().status == .satisfied)
+    }
+
+    @Test func `the endpoint that WireGuard tells decides, whatever other interfaces reach`() {
+        var world = Self.world("wireguard")
+        world.table.tunnels[7] = .sent(to: .v4(0xC633_6409), by: nil, mark: 0)
+        #expect(world.path().status == .satisfied && world.path().underlyingTypes == [.wiredEthernet])
+        world.removeRoutes("198.51.100.9/32")
+        // What is left leads into the tunnel itself.
+        #expect(
+            world.path().reason == .noDefaultRoute && clause(world) == "t0 has no route to its remote end 198.51.100.9"
+        )
+        world.route("198.51.100.9/32", type: .unreachable)
+        #expect(world.path().status == .unsatisfied)
+    }
+
+    @Test func `a name server behind a peer that there is not`() {
+        var world = Self.world("wireguard")
+        world.facts.dns = DNSConfiguration(servers: [DNSServer(ScopedAddress(.v4(0x0808_0404)))])
+        #expect(world.path().supportsDNS)
+        world.table.tunnels[7] = .refused(.noEndpoint)
+        #expect(!world.path().supportsDNS)
+    }
+
+    @Test func `the mark of WireGuard's own packets leads them past the tunnel`() {
+        var world = Self.world("wireguard")
+        world.removeRoutes("198.51.100.9/32")
+        world.rule(5, table: 7) { $0.mark = 51820 }
+        world.route("0.0.0.0/0", "eth0", via: "192.0.2.1", table: 7)
+        world.table.tunnels[7] = .sent(to: .v4(0xC633_6409), by: nil, mark: 0)
+        #expect(world.path().status == .unsatisfied)
+        world.table.tunnels[7] = .sent(to: .v4(0xC633_6409), by: nil, mark: 51820)
+        #expect(world.path().status == .satisfied)
+        // The endpoint is of a family that the underlay lost.
+        world.table.tunnels[7] = .sent(to: .v6(0x2001_0db8_0000_0000_0000_0000_0000_0009), by: nil, mark: 51820)
+        #expect(clause(world) == "t0 has no route to its remote end 2001:db8::9")
     }
 
     @Test func `a name server behind a tunnel that leads nowhere`() {

@@ -20,6 +20,7 @@ import Testing
             case .interfaceRemoved(let view): "-\(view.name)"
             case .interfaceChanged(let view, let changed, _):
                 "\(view.name): \(changed.map(\.rawValue).joined(separator: " "))"
+            case .redundancyChanged(let view, let isLost): "\(view.name) redundancy \(isLost ? "lost" : "restored")"
             case .addressAdded(let address, let view): "\(view.name) +\(address.text)"
             case .addressRemoved(let address, let view): "\(view.name) -\(address.text)"
             case .gatewayChanged(let new, let old):

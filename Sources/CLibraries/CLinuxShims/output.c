@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/errqueue.h>
 #include <linux/filter.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -125,6 +126,52 @@ int nwp_test_output(int protocol, const uint8_t *address, int length, uint16_t p
     }
     close(descriptor);
     return verdict;
+}
+
+// The errno of an ICMP error "destination unreachable" that this machine itself sent to a connected socket; 0 without one.
+//
+// A tunnel that drops a packet makes one that is queued before send(2) returns. What a router sends, such as that the TTL was
+// exceeded, shows that the packet left.
+static int own_icmp_error(int descriptor, int family) {
+    union {
+        char bytes[256];
+        struct cmsghdr header;
+    } control;
+    struct msghdr message = {.msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    if (recvmsg(descriptor, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) return 0;
+    target_t own, offender;
+    socklen_t size = sizeof own;
+    if (getsockname(descriptor, &own.any, &size)) return 0;
+    for (struct cmsghdr *each = CMSG_FIRSTHDR(&message); each; each = CMSG_NXTHDR(&message, each)) {
+        struct sock_extended_err error;
+        if (each->cmsg_len < CMSG_LEN(sizeof error + sizeof(struct sockaddr_in))) continue;
+        memcpy(&error, CMSG_DATA(each), sizeof error);
+        size_t left = each->cmsg_len - CMSG_LEN(sizeof error);
+        memset(&offender, 0, sizeof offender);
+        memcpy(&offender, (char *)CMSG_DATA(each) + sizeof error, left < sizeof offender ? left : sizeof offender);
+        int is4 = error.ee_origin == SO_EE_ORIGIN_ICMP && error.ee_type == 3 && family == AF_INET;
+        int is6 = error.ee_origin == SO_EE_ORIGIN_ICMP6 && error.ee_type == 1 && family == AF_INET6;
+        if (is4 && offender.in.sin_addr.s_addr == own.in.sin_addr.s_addr) return (int)error.ee_errno;
+        if (is6 && IN6_ARE_ADDR_EQUAL(&offender.in6.sin6_addr, &own.in6.sin6_addr)) return (int)error.ee_errno;
+    }
+    return 0;
+}
+
+int nwp_test_tunnel(const uint8_t *address, int length) {
+    int family = length == 4 ? AF_INET : AF_INET6, one = 1, result = 0;
+    int level = family == AF_INET ? IPPROTO_IP : IPPROTO_IPV6;
+    int descriptor = make_socket(family, IPPROTO_UDP);
+    if (descriptor < 0) return 0;
+    target_t target;
+    socklen_t size = make_target(&target, address, length, 443, 0);
+    if (!setsockopt(descriptor, level, family == AF_INET ? IP_TTL : IPV6_UNICAST_HOPS, &one, sizeof one) &&
+        !setsockopt(descriptor, level, family == AF_INET ? IP_RECVERR : IPV6_RECVERR, &one, sizeof one) &&
+        !connect(descriptor, &target.any, size)) {
+        if (send(descriptor, "", 0, MSG_DONTWAIT) < 0) result = errno;
+        else result = own_icmp_error(descriptor, family);
+    }
+    close(descriptor);
+    return result;
 }
 
 static int received_hop_limit(int descriptor) {

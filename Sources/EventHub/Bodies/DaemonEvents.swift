@@ -13,6 +13,7 @@ public struct DaemonStarted: EventBody {
         var configSha256: String?
         var previousAlive: String?
         var unwatchedSeconds: Double?
+        var boundTo: String?
 
         func write(to object: inout JSONObjectWriter) {
             object.write("version", version)
@@ -21,6 +22,7 @@ public struct DaemonStarted: EventBody {
             object.write("config_sha256", configSha256)
             object.write("previous_alive", previousAlive)
             object.write("unwatched_seconds", unwatchedSeconds)
+            object.writeIfPresent("bound_to", boundTo)
         }
     }
 
@@ -34,12 +36,14 @@ public struct DaemonStarted: EventBody {
     ///   - digest: The SHA-256 of the configuration in hexadecimal digits.
     ///   - previousAlive: When the daemon before was alive for the last time, by its own calendar; `nil` when unknown.
     ///   - unwatched: How long ago that is by the boot clock; `nil` when it was in another boot.
+    ///   - boundInterface: The interface or VRF that its sockets are bound to from the start.
     public init(
         identity: DaemonIdentity,
         configuration: String?,
         digest: String?,
         previousAlive: WallTime? = nil,
-        unwatched: Duration? = nil
+        unwatched: Duration? = nil,
+        boundInterface: String? = nil
     ) {
         daemon = Daemon(
             version: identity.version,
@@ -47,13 +51,14 @@ public struct DaemonStarted: EventBody {
             config: configuration,
             configSha256: digest,
             previousAlive: previousAlive?.description,
-            unwatchedSeconds: unwatched.map(Rounded.seconds)
+            unwatchedSeconds: unwatched.map(Rounded.seconds),
+            boundTo: boundInterface
         )
     }
 
     public var name: EventName { .daemonStarted }
     public var severity: Severity { .info }
-    public var message: String { "nwpath \(daemon.version) started" }
+    public var message: String { "nwpath \(daemon.version) started\(daemon.boundTo.map { ", bound to \($0)" } ?? "")" }
 
     public func write(to object: inout JSONObjectWriter) { object.write("daemon", daemon) }
 }
@@ -101,6 +106,7 @@ extension DaemonStarted.Daemon {
             .member("config_sha256", .text.orNull, "The digest of the configuration in hexadecimal digits.")
             .member("previous_alive", .time.orNull, "When the previous service was last alive, by its own calendar.")
             .member("unwatched_seconds", .seconds.orNull, "How long ago that is; `null` when it was in another boot.")
+            .optional("bound_to", .text, "The VRF or interface that `ip vrf exec` binds its sockets to.")
     }
 }
 

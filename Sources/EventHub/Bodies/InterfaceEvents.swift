@@ -99,6 +99,34 @@ public struct InterfaceChanged: EventBody {
     }
 }
 
+/// `interface.redundancy_lost` and `interface.redundancy_restored`: a port of a bond, team or HSR link failed, or all work again.
+public struct RedundancyChanged: EventBody {
+    let interface: InterfaceDocument
+    let isLost: Bool
+    let cause: EventCause
+
+    public init(_ interface: InterfaceDocument, isLost: Bool, cause: EventCause) {
+        self.interface = interface
+        self.isLost = isLost
+        self.cause = cause
+    }
+
+    public var name: EventName { isLost ? .redundancyLost : .redundancyRestored }
+    public var severity: Severity { isLost ? .warning : .info }
+    public var message: String {
+        guard let ports = interface.ports else { return "\(interface.name) has no ports" }
+        let count = "\(ports.working) of \(ports.total)"
+        guard isLost else { return "\(interface.name) has \(count) working ports again" }
+        let failed = ports.failed.joined(separator: ", ")
+        return "\(interface.name) has \(count) working ports; \(failed) failed"
+    }
+
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("interface", interface)
+        object.write("cause", cause)
+    }
+}
+
 /// `address.added` and `address.removed`: an interface gained or lost an address.
 public struct AddressChanged: EventBody {
     let interface: InterfaceReference
@@ -142,6 +170,14 @@ extension InterfaceChanged {
             .member("interface", InterfaceDocument.form)
             .member("changed", .list(of: .text), "The members that differ.")
             .member("previous", InterfaceDocument.form)
+            .added("cause", EventCause.form)
+    }
+}
+
+extension RedundancyChanged {
+    public static var form: Form {
+        .object()
+            .member("interface", InterfaceDocument.form)
             .added("cause", EventCause.form)
     }
 }

@@ -18,13 +18,13 @@ extension Link {
             mtu: 0
         )
         var attributes = AttributeReader(body, from: 16)
-        while attributes.advance() { take(attributes) }
+        while attributes.advance() { read(attributes) }
         guard !attributes.isMalformed, !name.isEmpty else { return nil }
         // A link is not below itself, and an index of another namespace means nothing here.
         if lower == index || isLowerElsewhere { lower = nil }
     }
 
-    private mutating func take(_ attribute: borrowing AttributeReader) {
+    private mutating func read(_ attribute: borrowing AttributeReader) {
         switch attribute.kind {
         case IFLA_IFNAME: name = attribute.text
         case IFLA_ADDRESS: hardwareAddress = attribute.payload.array
@@ -35,11 +35,11 @@ extension Link {
         case IFLA_OPERSTATE: operationalState = OperationalState(rawValue: attribute.byte) ?? .unknown
         case IFLA_LINKMODE: isDormantMode = attribute.byte == 1
         case IFLA_PROTO_DOWN: isHeldDown = attribute.byte != 0
-        case IFLA_AF_SPEC: takeFamilies(attribute.payload)
+        case IFLA_AF_SPEC: readFamilies(attribute.payload)
         case IFLA_CARRIER: carrier = attribute.byte != 0
         case IFLA_CARRIER_CHANGES: carrierChanges = attribute.word
-        case IFLA_LINKINFO: takeInformation(attribute.payload)
-        case IFLA_PROP_LIST: takeProperties(attribute.payload)
+        case IFLA_LINKINFO: readInformation(attribute.payload)
+        case IFLA_PROP_LIST: readProperties(attribute.payload)
         case IFLA_PARENT_DEV_NAME: parentDevice = attribute.text
         case IFLA_PARENT_DEV_BUS_NAME: parentBus = attribute.text
         default: break
@@ -47,7 +47,7 @@ extension Link {
     }
 
     /// Reads the nested `IFLA_PROP_LIST`.
-    private mutating func takeProperties(_ nested: Span<UInt8>) {
+    private mutating func readProperties(_ nested: Span<UInt8>) {
         var attributes = AttributeReader(nested)
         while attributes.advance() {
             guard attributes.kind == IFLA_ALT_IFNAME, !attributes.payload.isEmpty else { continue }
@@ -56,7 +56,7 @@ extension Link {
     }
 
     /// Reads the nested `IFLA_AF_SPEC`, by address family.
-    private mutating func takeFamilies(_ nested: Span<UInt8>) {
+    private mutating func readFamilies(_ nested: Span<UInt8>) {
         var families = AttributeReader(nested)
         while families.advance() {
             guard families.kind == Self.inet6 else { continue }
@@ -75,20 +75,95 @@ extension Link {
     private static let disableIPv6 = 26
 
     /// Reads the nested `IFLA_LINKINFO`.
-    private mutating func takeInformation(_ nested: Span<UInt8>) {
+    private mutating func readInformation(_ nested: Span<UInt8>) {
         var attributes = AttributeReader(nested)
         while attributes.advance() {
             switch attributes.kind {
             case IFLA_INFO_KIND: kind = attributes.text
             case IFLA_INFO_SLAVE_KIND: portKind = attributes.text
-            case IFLA_INFO_DATA: takeTunnel(attributes.payload)
+            case IFLA_INFO_DATA: readKind(attributes.payload)
+            case IFLA_INFO_SLAVE_DATA: readPort(attributes.payload)
+            default: break
+            }
+        }
+    }
+
+    /// Reads what a link of its kind says of itself; the kernel names the kind first.
+    private mutating func readKind(_ nested: Span<UInt8>) {
+        switch kind {
+        case "bond": readBond(nested)
+        case "hsr": readHSR(nested)
+        case "vrf": readVRF(nested)
+        case "bridge": readBridge(nested)
+        default: readTunnel(nested)
+        }
+    }
+
+    private mutating func readBond(_ nested: Span<UInt8>) {
+        var bond = Bond()
+        var attributes = AttributeReader(nested)
+        while attributes.advance() {
+            switch attributes.kind {
+            case IFLA_BOND_MODE: bond.mode = attributes.byte
+            case IFLA_BOND_ACTIVE_SLAVE: bond.activePort = attributes.index > 0 ? attributes.index : nil
+            case IFLA_BOND_MIIMON, IFLA_BOND_ARP_INTERVAL: bond.isMonitored = bond.isMonitored || attributes.word > 0
+            case IFLA_BOND_AD_INFO: bond.aggregator = Self.aggregator(attributes.payload)
+            default: break
+            }
+        }
+        self.bond = bond
+    }
+
+    private static func aggregator(_ nested: Span<UInt8>) -> UInt16? {
+        var attributes = AttributeReader(nested)
+        while attributes.advance() {
+            guard attributes.kind == IFLA_BOND_AD_INFO_AGGREGATOR, attributes.payload.count >= 2 else { continue }
+            return attributes.payload.host16(at: 0)
+        }
+        return nil
+    }
+
+    /// `BR_BOOLOPT_MST_ENABLE` of linux/if_bridge.h, whose types clash with those of the C library.
+    private static let multipleTrees: UInt32 = 1 << 2
+
+    private mutating func readBridge(_ nested: Span<UInt8>) {
+        var attributes = AttributeReader(nested)
+        while attributes.advance() {
+            if attributes.kind == IFLA_BR_MULTI_BOOLOPT { hasMST = attributes.word & Self.multipleTrees != 0 }
+        }
+    }
+
+    private mutating func readVRF(_ nested: Span<UInt8>) {
+        var attributes = AttributeReader(nested)
+        while attributes.advance() {
+            if attributes.kind == IFLA_VRF_TABLE { vrfTable = attributes.word }
+        }
+    }
+
+    private mutating func readHSR(_ nested: Span<UInt8>) {
+        var attributes = AttributeReader(nested)
+        while attributes.advance() {
+            guard [IFLA_HSR_SLAVE1, IFLA_HSR_SLAVE2].contains(attributes.kind), attributes.index > 0 else { continue }
+            hsrPorts.append(attributes.index)
+        }
+    }
+
+    /// Reads what the master says of this port; the kernel names the master's kind first.
+    private mutating func readPort(_ nested: Span<UInt8>) {
+        var attributes = AttributeReader(nested)
+        while attributes.advance() {
+            switch (portKind, attributes.kind) {
+            case ("bond", IFLA_BOND_SLAVE_MII_STATUS): isBondPortUp = attributes.byte == 0
+            case ("bond", IFLA_BOND_SLAVE_AD_AGGREGATOR_ID) where attributes.payload.count >= 2:
+                bondAggregator = attributes.payload.host16(at: 0)
+            case ("bridge", IFLA_BRPORT_STATE): bridgePortState = BridgePortState(rawValue: attributes.byte)
             default: break
             }
         }
     }
 
     /// Reads the mark and the ends of a tunnel's own packets; the kernel tells its kind first.
-    private mutating func takeTunnel(_ nested: Span<UInt8>) {
+    private mutating func readTunnel(_ nested: Span<UInt8>) {
         guard let numbers = TunnelAttributes(kind) else { return }
         var attributes = AttributeReader(nested)
         while attributes.advance() {

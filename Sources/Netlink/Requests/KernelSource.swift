@@ -73,6 +73,14 @@ public protocol KernelSource: AnyObject {
     func packetFilter(after previous: PacketFilter?) -> PacketFilter?
     /// Whether packets of a family keep the TTL or hop limit that they are given, as far as a datagram to this machine shows.
     func keepsHopLimit(_ family: AddressFamily) -> Bool
+    /// What the peers of a WireGuard interface make of packets to a destination; `nil` where they may not be read.
+    func wireGuardAnswer(of index: Int, for destination: IPAddress) -> TunnelAnswer?
+    /// Why a tunnel refuses an empty datagram, whose TTL of 1 ends at the tunnel's first router; `nil` when it does not, or it
+    /// is not known.
+    func tunnelRefusal(of destination: IPAddress) -> TunnelRefusal?
+    /// Whether sockets that are bound to nothing receive what arrives in a VRF (`net.ipv4.tcp_l3mdev_accept` and
+    /// `udp_l3mdev_accept`, which count for IPv6 too).
+    func acceptsFromVRFs(_ transport: Transport) -> Bool
     /// Makes the kernel find out whether a neighbour answers; the result comes as an event (rule S52).
     /// - Returns: `false` for an entry of another program, which the kernel probes when a packet goes there.
     /// - Throws: ``NetlinkError/notPermitted(request:)`` without `CAP_NET_ADMIN`.
@@ -81,6 +89,15 @@ public protocol KernelSource: AnyObject {
 }
 
 extension KernelSource {
+    /// They may not be read.
+    public func wireGuardAnswer(of index: Int, for destination: IPAddress) -> TunnelAnswer? { nil }
+
+    /// It is not known.
+    public func tunnelRefusal(of destination: IPAddress) -> TunnelRefusal? { nil }
+
+    /// It is not known, so that no path is called broken for it.
+    public func acceptsFromVRFs(_ transport: Transport) -> Bool { true }
+
     /// Nobody can tell.
     public func connect(_ query: RouteQuery) -> ConnectAnswer? { nil }
 

@@ -117,6 +117,31 @@ public final class LiveKernel: MessageSource {
 
     public func keepsHopLimit(_ family: AddressFamily) -> Bool { OutputTest.keepsHopLimit(family) }
 
+    public func wireGuardAnswer(of index: Int, for destination: IPAddress) -> TunnelAnswer? {
+        do {
+            let device = try WireGuardDevice.read(index: index)
+            return device.answer(for: destination, isLocal: OutputTest.isBound(port: device.port))
+        } catch NetlinkError.notPermitted {
+            return nil
+        } catch {
+            return .unknown
+        }
+    }
+
+    public func tunnelRefusal(of destination: IPAddress) -> TunnelRefusal? {
+        switch OutputTest.tunnelRefusal(of: destination) {
+        case ENOKEY: .noPeer
+        case EDESTADDRREQ: .noEndpoint
+        case EHOSTUNREACH: .noPolicy
+        default: nil
+        }
+    }
+
+    public func acceptsFromVRFs(_ transport: Transport) -> Bool {
+        let name = transport.number == UInt8(IPPROTO_TCP) ? "tcp_l3mdev_accept" : "udp_l3mdev_accept"
+        return ProcFile.text("/proc/sys/net/ipv4/\(name)").map { $0.first == "1" } ?? true
+    }
+
     /// Waits 10 ms.
     public func pauseBeforeRetry() { usleep(10_000) }
 }

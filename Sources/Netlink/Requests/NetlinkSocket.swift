@@ -74,11 +74,13 @@ internal import LinuxIO
     }
 
     /// Asks, and hands over type and body of each message of the answer.
+    /// - Returns: `false` when what was dumped changed meanwhile (`NLM_F_DUMP_INTR`).
+    @discardableResult
     mutating func exchange(
         _ question: Question,
         sequence: UInt32,
         each: (UInt16, Span<UInt8>) -> Void
-    ) throws(NetlinkError) {
+    ) throws(NetlinkError) -> Bool {
         let request = MessageType(rawValue: question.type)
         do { try send(question.message(sequence: sequence)) } catch {
             throw .refused(request: request, code: error.rawValue, detail: nil)
@@ -95,7 +97,7 @@ internal import LinuxIO
                     each(type, body)
                     return true
                 }
-                if end != .more { return }
+                if end != .more { return answer.isConsistent }
             }
         }
     }

@@ -145,6 +145,24 @@ public enum OutputObstacle: Hashable, Sendable {
     case filter([PacketFilter.Chain])
 }
 
+/// What a tunnel makes of packets that the table sends into it.
+public enum TunnelAnswer: Hashable, Sendable {
+    case unknown
+    /// It sends them to this address, by the interface of a link-local one, in packets with this fwmark.
+    case sent(to: IPAddress, by: Int?, mark: UInt32)
+    case refused(TunnelRefusal)
+}
+
+/// Why a tunnel refuses packets.
+public enum TunnelRefusal: Hashable, Sendable {
+    /// No peer's allowed addresses contain the destination (`ENOKEY`).
+    case noPeer
+    /// The peer has no endpoint yet (`EDESTADDRREQ`).
+    case noEndpoint
+    /// No IPsec policy or state applies to them (`EHOSTUNREACH`).
+    case noPolicy
+}
+
 /// What connect(2) of a UDP socket gives.
 public enum ConnectAnswer: Hashable, Sendable {
     /// Packets come from this address.

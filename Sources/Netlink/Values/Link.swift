@@ -36,6 +36,20 @@ public struct Link: Hashable, Sendable {
     public var kind: String?
     /// The kind of the master seen from the port, such as `bridge` or `bond` (`IFLA_INFO_SLAVE_KIND`).
     public var portKind: String?
+    /// What a bond says of itself; `nil` for links of other kinds.
+    public var bond: Bond?
+    /// Whether this port is up for its bond (`IFLA_BOND_SLAVE_MII_STATUS`); `nil` for links that are no port of a bond.
+    public var isBondPortUp: Bool?
+    /// What the spanning tree of its bridge lets the port do; `nil` for links that are no port of a bridge.
+    public var bridgePortState: BridgePortState?
+    /// The 802.3ad aggregator that the port of a bond belongs to.
+    public var bondAggregator: UInt16?
+    /// Whether a bridge keeps a spanning tree state for each VLAN (`BR_BOOLOPT_MST_ENABLE`).
+    public var hasMST: Bool
+    /// The indexes of the ports of an HSR or PRP link, which have no `master`.
+    public var hsrPorts: [Int]
+    /// The number of the routing table of a VRF (`IFLA_VRF_TABLE`); `nil` for links of other kinds.
+    public var vrfTable: UInt32?
     /// The fwmark of a tunnel's own packets, where the kind has one (wireguard tells it elsewhere: `nil`).
     public var tunnelMark: UInt32?
     /// The address that a tunnel's own packets go to; `nil` where there are several, or somebody else sends them.
@@ -69,6 +83,13 @@ public struct Link: Hashable, Sendable {
         isLowerElsewhere: Bool = false,
         kind: String? = nil,
         portKind: String? = nil,
+        bond: Bond? = nil,
+        isBondPortUp: Bool? = nil,
+        bridgePortState: BridgePortState? = nil,
+        bondAggregator: UInt16? = nil,
+        hasMST: Bool = false,
+        hsrPorts: [Int] = [],
+        vrfTable: UInt32? = nil,
         tunnelMark: UInt32? = nil,
         tunnelRemote: IPAddress? = nil,
         tunnelLocal: IPAddress? = nil,
@@ -93,6 +114,13 @@ public struct Link: Hashable, Sendable {
         self.isLowerElsewhere = isLowerElsewhere
         self.kind = kind
         self.portKind = portKind
+        self.bond = bond
+        self.isBondPortUp = isBondPortUp
+        self.bridgePortState = bridgePortState
+        self.bondAggregator = bondAggregator
+        self.hasMST = hasMST
+        self.hsrPorts = hsrPorts
+        self.vrfTable = vrfTable
         self.tunnelMark = tunnelMark
         self.tunnelRemote = tunnelRemote
         self.tunnelLocal = tunnelLocal
@@ -110,6 +138,37 @@ public struct Link: Hashable, Sendable {
 
     /// Whether the interface is called so, by its name or by an alternative one.
     public func isNamed(_ name: String) -> Bool { self.name == name || alternativeNames.contains(name) }
+}
+
+/// How a bond sends (`IFLA_INFO_DATA` of kind `bond`).
+public struct Bond: Hashable, Sendable {
+    /// The mode: 0 balance-rr, 1 active-backup, 2 balance-xor, 3 broadcast, 4 802.3ad, 5 balance-tlb, 6 balance-alb.
+    public var mode: UInt8
+    /// The index of the active port, where the mode has one (`IFLA_BOND_ACTIVE_SLAVE`).
+    public var activePort: Int?
+    /// Whether it tests its ports, by their carrier or by ARP; the default of `ip link add` is that it does not.
+    public var isMonitored: Bool
+    /// The number of the 802.3ad aggregator in use; `nil` in other modes.
+    public var aggregator: UInt16?
+
+    public init(mode: UInt8 = 0, activePort: Int? = nil, isMonitored: Bool = false, aggregator: UInt16? = nil) {
+        self.mode = mode
+        self.activePort = activePort
+        self.isMonitored = isMonitored
+        self.aggregator = aggregator
+    }
+
+    /// Whether all packets leave by the active port.
+    public var sendsByActivePort: Bool { mode == 1 }
+}
+
+/// What a bridge lets a port do, as `IFLA_BRPORT_STATE` numbers it (IEEE 802.1D).
+public enum BridgePortState: UInt8, Hashable, Sendable, CaseIterable {
+    case disabled = 0
+    case listening = 1
+    case learning = 2
+    case forwarding = 3
+    case blocking = 4
 }
 
 /// The IFF_* bits of a link, netdevice(7).

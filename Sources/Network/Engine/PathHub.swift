@@ -149,7 +149,9 @@ final class PathHub {
     // MARK: - Engine
 
     private func start() {
-        guard let system = try? PathSystem(loop: loop, options: options) else { return }
+        var settings = EngineSettings()
+        settings.policy.boundInterface = SocketBinding.inherited()
+        guard let system = try? PathSystem(loop: loop, settings: settings, options: options) else { return }
         self.system = system
         forgetAnswers()
         starts += 1

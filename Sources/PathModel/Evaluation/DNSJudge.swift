@@ -54,7 +54,7 @@ struct DNSJudge {
     }
 
     /// Whether a question would leave: by a link that works, from an address that an answer can come to.
-    private func isOpen(_ choice: RouteChoice, with survey: inout RouteSurvey) -> Bool {
+    private func isOpen(_ choice: RouteChoice, with queries: inout RouteSurvey) -> Bool {
         let chosen = choice.decision.legs.first(where: isLive)
         guard let leg = chosen ?? choice.legs.first(where: isLive) else { return false }
         let family = choice.destination.family
@@ -64,10 +64,15 @@ struct DNSJudge {
         let hop = NeighborKey(index: leg.index, address: leg.gateway ?? choice.destination)
         let state = interfaces.state.neighborState(hop)
         let verdict = sources.evaluate(source, by: leg.index, family: family, isNear: isNear, hop: state)
-        if verdict.needsResolvedHop { survey.neighbors.rivals.insert(hop) }
+        if verdict.needsResolvedHop { queries.neighbors.rivals.insert(hop) }
         guard verdict.isUsable else { return false }
-        if survey.output(of: .dns, to: choice.destination, by: leg.index).isRefused { return false }
-        return survey.bound != nil || !survey.isForeign(source)
+        if queries.output(of: .dns, to: choice.destination, by: leg.index).isRefused { return false }
+        if let link = interfaces.state.links[leg.index], interfaces.isTunnel(link),
+            case .refused = queries.answer(of: link, to: choice.destination)
+        {
+            return false
+        }
+        return queries.obstacle(toReplies: source, by: leg.index, .dns) == nil
     }
 
     private func isLive(_ leg: RouteLeg) -> Bool {

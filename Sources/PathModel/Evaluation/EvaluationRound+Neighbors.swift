@@ -21,7 +21,7 @@ extension EvaluationRound {
         let equals = defaults.filter { $0.metric == choice.entry.metric && !$0.legs.allSatisfy(isDead) }
         guard equals.count > 1, let turns = EqualDefaults(equals.map(\.legs)) else { return }
         survey.neighbors.rivals.formUnion(keys(of: equals))
-        let taken = turns.taken { judge.state.neighborState($0) }
+        let taken = turns.taken { classifier.state.neighborState($0) }
         choice.takesTurns = taken.count > 1
         if choice.takesTurns { choice.datagramsDiffer = false }
         choice.entry.legs = taken.flatMap { equals[$0].legs }
@@ -30,7 +30,7 @@ extension EvaluationRound {
     /// IPv6 does not take a leg whose router is known not to answer while there is another (`rt6_score_route`).
     private func leaveOutSilentLegs(of choice: inout RouteChoice) {
         guard choice.entry.legs.count > 1 else { return }
-        let isSilent = choice.entry.legs.map { leg in leg.router.map { judge.state.neighborState($0) } == .failed }
+        let isSilent = choice.entry.legs.map { leg in leg.router.map { classifier.state.neighborState($0) } == .failed }
         guard isSilent.contains(false) else { return }
         for place in isSilent.indices where isSilent[place] { choice.entry.legs[place].flags.insert(.dead) }
     }

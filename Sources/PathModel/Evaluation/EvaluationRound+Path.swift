@@ -18,12 +18,12 @@ extension EvaluationRound {
         var path = PathFields()
         path.interfaces.reserveCapacity(inUse.count + others.count)
         for used in inUse { path.interfaces.append(used.interface) }
-        for other in others { path.interfaces.append(judge.pathInterface(other.link)) }
+        for other in others { path.interfaces.append(classifier.pathInterface(other.link)) }
         for way in ways {
             let found = familyPath(way, inUse)
             if way.family == .ipv4 { path.ipv4 = found } else { path.ipv6 = found }
         }
-        path.dns = DNSJudge(interfaces: judge, strandedTunnels: strandedTunnels).judge(with: &survey)
+        path.dns = DNSJudge(interfaces: classifier, strandedTunnels: strandedTunnels).judge(with: &survey)
         guard let first = inUse.first else {
             (path.reason, path.subject) = unsatisfiedReason()
             path.status = canConnect ? .requiresConnection : .unsatisfied
@@ -36,14 +36,14 @@ extension EvaluationRound {
         if !path.warnings.isEmpty { path.warnings = PathWarning.allCases.filter(path.warnings.contains) }
         var payer = first.link
         var type = first.interface.type
-        for used in inUse where judge.isTunnel(used.link) {
+        for used in inUse where classifier.isTunnel(used.link) {
             guard case .link(let below) = underlay(of: used.link, with: &survey) else { continue }
-            let typeBelow = judge.type(of: below)
+            let typeBelow = classifier.type(of: below)
             if used.link.index == first.link.index { (payer, type) = (below, typeBelow) }
             if !path.underlyingTypes.contains(typeBelow) { path.underlyingTypes.append(typeBelow) }
         }
-        let cost = CostJudge(judge: judge)
-        let own = judge.decision(for: first.link)
+        let cost = CostJudge(judge: classifier)
+        let own = classifier.decision(for: first.link)
         path.isExpensive = own?.isExpensive ?? cost.isExpensive(payer, type)
         path.isConstrained = own?.isConstrained ?? cost.isConstrained(payer)
         path.isUltraConstrained = own?.isUltraConstrained ?? cost.isUltraConstrained(payer)
@@ -74,9 +74,9 @@ extension EvaluationRound {
                 if let place = found.firstIndex(where: { $0.interface.index == leg.index }) {
                     // IPv4 comes first, so that only IPv6 can make it both.
                     if way.family == .ipv6 && found[place].group == 1 { found[place].group = 0 }
-                } else if let link = judge.state.links[leg.index] {
+                } else if let link = classifier.state.links[leg.index] {
                     let group = way.family == .ipv4 ? 1 : 2
-                    found.append(Used(link: link, interface: judge.pathInterface(link), group: group))
+                    found.append(Used(link: link, interface: classifier.pathInterface(link), group: group))
                 }
             }
         }
@@ -101,7 +101,7 @@ extension EvaluationRound {
                 interface: interface.name,
                 family: way.family,
                 metric: way.answer.metric,
-                isReachable: leg.router.flatMap(judge.state.isReachable)
+                isReachable: leg.router.flatMap(classifier.state.isReachable)
             )
             if !gateways.contains(gateway) { gateways.append(gateway) }
         }
@@ -110,10 +110,10 @@ extension EvaluationRound {
 
     /// Whether something can be brought up on demand, or is being brought up (rule S23).
     private var canConnect: Bool {
-        if judge.facts.isConnecting && !view.isConstrained && view.bound == nil { return true }
-        return judge.facts.devices.contains { index, device in
+        if classifier.facts.isConnecting && !view.isConstrained && view.bound == nil { return true }
+        return classifier.facts.devices.contains { index, device in
             guard device.phase == .connecting || device.phase == .activatable else { return false }
-            guard let link = judge.state.links[index] else {
+            guard let link = classifier.state.links[index] else {
                 return !view.isConstrained && view.monitor.outputInterface == nil
             }
             return view.unmetDemand(of: link) == nil && view.covers(link)

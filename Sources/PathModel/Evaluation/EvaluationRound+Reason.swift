@@ -69,12 +69,16 @@ extension EvaluationRound {
             default: continue
             }
         }
+        for family in AddressFamily.allCases {
+            guard case .refused(let refusal)? = outcomes[family], let vrf = refusal.vrf else { continue }
+            return (.noDefaultRoute, ReasonSubject(family: family, obstacle: .noRouteInVRF(vrf)))
+        }
         return reasonOfInterfaces(demand: demand)
     }
 
     private func subject(of way: WayOut) -> ReasonSubject {
         ReasonSubject(
-            interface: way.namedIndex.flatMap { judge.state.links[$0]?.name },
+            interface: way.namedIndex.flatMap { classifier.state.links[$0]?.name },
             family: way.family,
             table: way.answer.table
         )
@@ -88,23 +92,22 @@ extension EvaluationRound {
             subject.alternative = other.link.name
             return (.preferredRouteLinkDown, subject)
         }
-        guard let link = way.namedIndex.flatMap({ judge.state.links[$0] }) else { return (.noCarrier, subject) }
-        if judge.isLoopback(link) {
+        guard let link = way.namedIndex.flatMap({ classifier.state.links[$0] }) else { return (.noCarrier, subject) }
+        if classifier.isLoopback(link) {
             subject.obstacle = .loopback
             return (.noDefaultRoute, subject)
         }
-        if link.isUsable, judge.isEnslaved(link), let master = link.master.flatMap({ judge.state.links[$0] }) {
+        if classifier.isUsable(link), classifier.isEnslaved(link),
+            let master = link.master.flatMap({ classifier.state.links[$0] })
+        {
             subject.obstacle = .port(of: master.name)
             return (.noDefaultRoute, subject)
         }
-        if let (bridge, port, shortcoming) = (way.live + way.dead).lazy.compactMap(judge.brokenPort).first {
-            subject.interface = port.name
-            subject.obstacle = .lower(of: bridge.name)
-            return (shortcoming.reason, subject)
-        }
-        let shortcoming = link.shortcoming ?? .noCarrier
-        subject.obstacle = link.obstacle(behind: shortcoming)
-        return (shortcoming.reason, subject)
+        let broken = (way.live + way.dead).lazy.compactMap(classifier.brokenPort).first
+        let fault = broken?.fault ?? classifier.fault(of: link) ?? LinkFault(problem: .noCarrier)
+        subject.interface = fault.port?.name ?? subject.interface
+        subject.obstacle = fault.obstacle
+        return (fault.problem.reason, subject)
     }
 
     /// There is a route by a link that works, but no address to come from.
@@ -116,7 +119,7 @@ extension EvaluationRound {
         if verdict.isPending { return (.dadPending, subject) }
         subject.obstacle = verdict.obstacle
         guard verdict.obstacle == nil, let index = way.namedIndex else { return (.noSourceAddress, subject) }
-        if judge.state.links[index]?.operationalState == .dormant { return (.dormant, subject) }
+        if classifier.state.links[index]?.operationalState == .dormant { return (.dormant, subject) }
         if isConfiguring(index) { return (.configuring, subject) }
         return (.noSourceAddress, subject)
     }
@@ -124,7 +127,7 @@ extension EvaluationRound {
     /// No family has a route: the interface that got furthest tells why.
     private mutating func reasonOfInterfaces(demand: String?) -> (UnsatisfiedReason, ReasonSubject?) {
         let candidates = reasonCandidates()
-        let radios = judge.facts.radios
+        let radios = classifier.facts.radios
         let hasOther = candidates.contains { $0.tier == 0 && $0.type != .wifi && $0.type != .cellular }
         if !hasOther, !candidates.contains(where: { $0.shortcoming == nil }) {
             let hasModem = candidates.contains { $0.type == .cellular } || radios.hasWwan
@@ -137,8 +140,11 @@ extension EvaluationRound {
                 return (.rfkillWwan, ReasonSubject())
             }
         }
-        guard let best = candidates.min(by: { $0.precedes($1) }), let link = judge.state.links[best.index] else {
+        guard let best = candidates.min(by: { $0.precedes($1) }), let link = classifier.state.links[best.index] else {
             if let demand { return (.policy, ReasonSubject(demand: demand)) }
+            if let (link, vrf) = vrfMember() {
+                return (.noDefaultRoute, ReasonSubject(interface: link.name, obstacle: .inVRF(vrf.name)))
+            }
             return (.noInterface, nil)
         }
         var subject = ReasonSubject(interface: link.name)
@@ -146,7 +152,9 @@ extension EvaluationRound {
         case .noAddress where isConfiguring(best.index): return (.configuring, subject)
         case nil: break
         case let shortcoming?:
-            subject.obstacle = link.obstacle(behind: shortcoming)
+            let fault = classifier.fault(of: link)
+            subject.interface = fault?.port?.name ?? link.name
+            subject.obstacle = fault?.obstacle ?? link.obstacle(behind: shortcoming)
             return (shortcoming.reason, subject)
         }
         let (refusal, family) = decisiveRefusal()
@@ -155,27 +163,38 @@ extension EvaluationRound {
         return (refusal.failure.reason, subject)
     }
 
+    /// An interface that could carry traffic if programs were bound to its VRF.
+    private func vrfMember() -> (link: Link, vrf: Link)? {
+        guard view.bound == nil else { return nil }
+        let members = classifier.state.links.values.compactMap { link in
+            classifier.vrf(of: link).map { (link: link, vrf: $0) }
+        }
+        return members.filter { classifier.isEligible($0.link) && classifier.shortcoming(of: $0.link) == nil }
+            .min { $0.link.index < $1.link.index }
+    }
+
     private func allows(_ type: InterfaceType) -> Bool {
         (view.monitor.requiredType ?? type) == type && !view.monitor.prohibitedTypes.contains(type)
     }
 
     func reasonCandidates() -> [ReasonCandidate] {
         var candidates: [ReasonCandidate] = []
-        for link in judge.state.links.values {
-            guard judge.isEligible(link), view.covers(link), view.unmetDemand(of: link) == nil else { continue }
-            let shortcoming = judge.shortcoming(of: link)
+        for link in classifier.state.links.values {
+            guard classifier.isEligible(link), view.covers(link), view.unmetDemand(of: link) == nil else { continue }
+            let shortcoming = classifier.shortcoming(of: link)
             // Who switches off an interface that has an address means that one.
-            let isConfigured = shortcoming == .linkDown && judge.state.routableInterfaces.contains(link.index)
-            let isKnown = judge.memory.everAvailable.contains(link.index) || judge.isRequired(link) || isConfigured
-            let isTunnel = judge.isTunnel(link)
+            let isConfigured = shortcoming == .linkDown && classifier.state.routableInterfaces.contains(link.index)
+            let isKnown =
+                classifier.memory.everAvailable.contains(link.index) || classifier.isRequired(link) || isConfigured
+            let isTunnel = classifier.isTunnel(link)
             // The tunl0 and sit0 that kernel modules bring along explain nothing.
             if isTunnel, !isKnown, !link.flags.contains(.up) { continue }
             candidates.append(
                 ReasonCandidate(
                     link: link,
-                    type: judge.type(of: link),
+                    type: classifier.type(of: link),
                     shortcoming: shortcoming,
-                    tier: isKnown ? 0 : isTunnel ? 2 : judge.isPlumbing(link) ? 1 : 0,
+                    tier: isKnown ? 0 : isTunnel ? 2 : classifier.isPlumbing(link) ? 1 : 0,
                     isKnown: isKnown
                 )
             )
@@ -185,8 +204,8 @@ extension EvaluationRound {
 
     /// Whether the interface came up moments ago and may still get an address (rule S23); notes when that ends.
     private mutating func isConfiguring(_ index: Int) -> Bool {
-        guard let since = judge.state.settlingSince(index) else { return false }
-        let end = since + judge.policy.configuringWindow
+        guard let since = classifier.state.settlingSince(index) else { return false }
+        let end = since + classifier.policy.configuringWindow
         guard now < end else { return false }
         configuringEnd = end
         return true
@@ -194,10 +213,12 @@ extension EvaluationRound {
 
     /// The refusal to tell: an explicit one before a missing route, of the families that have an address.
     private func decisiveRefusal() -> (refusal: RouteRefusal, family: AddressFamily?) {
-        let sources = SourceJudge(interfaces: judge)
+        let sources = SourceJudge(interfaces: classifier)
         let addressed = AddressFamily.allCases.filter { family in
-            judge.state.routableInterfaces.contains { index in
-                guard let link = judge.state.links[index], link.isUsable, view.covers(link) else { return false }
+            classifier.state.routableInterfaces.contains { index in
+                guard let link = classifier.state.links[index], classifier.isUsable(link), view.covers(link) else {
+                    return false
+                }
                 return sources.hasSource(index, family: family)
             }
         }
@@ -229,6 +250,7 @@ extension Shortcoming {
         switch self {
         case .linkDown: .linkDown
         case .noCarrier, .lowerLayerDown, .notPresent, .testing: .noCarrier
+        case .notForwarding: .portNotForwarding
         case .dormant: .dormant
         case .dadPending: .dadPending
         case .noRoute: .noDefaultRoute

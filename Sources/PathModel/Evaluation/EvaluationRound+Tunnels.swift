@@ -14,48 +14,74 @@ enum Underlay {
 
 extension EvaluationRound {
     /// Closes the ways by tunnels whose own packets do not leave.
-    mutating func followTunnels(with survey: inout RouteSurvey) {
-        for other in others where judge.isTunnel(other.link) { _ = underlay(of: other.link, with: &survey) }
+    mutating func followTunnels(with queries: inout RouteSurvey) {
+        for other in others where classifier.isTunnel(other.link) { _ = underlay(of: other.link, with: &queries) }
         let stranded = strandedTunnels
         others.removeAll { stranded.contains($0.link.index) }
-        for way in openWays {
+        for uplink in openWays {
             var first: (UnsatisfiedReason, ReasonSubject)?
-            for leg in way.live {
-                guard let link = judge.state.links[leg.index], judge.isTunnel(link),
-                    case .broken(let reason, let subject) = underlay(of: link, with: &survey)
+            for leg in uplink.live {
+                guard let link = classifier.state.links[leg.index], classifier.isTunnel(link),
+                    let (reason, subject) = fault(of: link, to: uplink.probe, with: &queries)
                 else { continue }
                 first = first ?? (reason, subject)
-                way.live.removeAll { $0 == leg }
-                way.dead.append(leg)
+                uplink.live.removeAll { $0 == leg }
+                uplink.dead.append(leg)
             }
             guard let (reason, subject) = first else { continue }
-            way.warnings.insert(.degraded)
-            if way.live.isEmpty { outcomes[way.family] = .stranded(way, reason, subject) }
+            uplink.warnings.insert(.degraded)
+            if uplink.live.isEmpty { outcomes[uplink.family] = .stranded(uplink, reason, subject) }
         }
+    }
+
+    /// Why packets to a destination do not leave by a tunnel.
+    mutating func fault(
+        of tunnel: Link,
+        to destination: IPAddress,
+        with queries: inout RouteSurvey
+    ) -> (UnsatisfiedReason, ReasonSubject)? {
+        switch queries.answer(of: tunnel, to: destination) {
+        case .refused(let refusal):
+            return (.noPeer, ReasonSubject(interface: tunnel.name, obstacle: .tunnel(refusal)))
+        case .sent(let remote, let index, let mark):
+            let answer = queries.lookupOuter(to: remote, by: index, mark: mark)
+            let found = follow(answer, to: remote, of: tunnel, with: &queries)
+            guard case .broken(let reason, let subject) = found else {
+                underlays[tunnel.index] = found
+                return nil
+            }
+            if underlays[tunnel.index] == nil { underlays[tunnel.index] = found }
+            return (reason, subject)
+        case .unknown: break
+        }
+        guard case .broken(let reason, let subject) = underlay(of: tunnel, with: &queries) else { return nil }
+        return (reason, subject)
     }
 
     /// The interface that carries a tunnel's own packets.
     ///
     /// The kernel tells it for kinds that name their other end, stand on a link or mark their packets. For others, such
     /// as a VPN program behind `tun`, it is the best other interface that reaches the Internet.
-    mutating func underlay(of tunnel: Link, with survey: inout RouteSurvey) -> Underlay {
+    mutating func underlay(of tunnel: Link, with queries: inout RouteSurvey) -> Underlay {
         if let known = underlays[tunnel.index] { return known }
         // A tunnel that leads to itself ends here.
         underlays[tunnel.index] = .unknown
-        let found = findUnderlay(of: tunnel, with: &survey)
+        let found = findUnderlay(of: tunnel, with: &queries)
         underlays[tunnel.index] = found
         return found
     }
 
-    private mutating func findUnderlay(of tunnel: Link, with survey: inout RouteSurvey) -> Underlay {
-        if let answer = survey.askOuter(of: tunnel) { return follow(answer, of: tunnel, with: &survey) }
-        let below = tunnel.standsOn.flatMap { judge.state.links[$0] } ?? markedUnderlay(of: tunnel, with: &survey)
-        if let below { return follow(below, of: tunnel, with: &survey) }
+    private mutating func findUnderlay(of tunnel: Link, with queries: inout RouteSurvey) -> Underlay {
+        if let remote = tunnel.tunnelRemote, let answer = queries.askOuter(of: tunnel) {
+            return follow(answer, to: remote, of: tunnel, with: &queries)
+        }
+        let below = tunnel.standsOn.flatMap { classifier.state.links[$0] } ?? markedUnderlay(of: tunnel, with: &queries)
+        if let below { return follow(below, of: tunnel, with: &queries) }
         // What a serial line or a modem carries is no packet of another interface.
         if tunnel.kind == "ppp" || tunnel.hardwareType == Self.pointToPoint { return .unknown }
-        let inUse = openWays.flatMap(\.live).compactMap { judge.state.links[$0.index] }
-        if let below = (others.map(\.link) + inUse).first(where: { !judge.isTunnel($0) }) { return .link(below) }
-        return unusedUnderlay(of: tunnel, with: &survey)
+        let inUse = openWays.flatMap(\.live).compactMap { classifier.state.links[$0.index] }
+        if let below = (others.map(\.link) + inUse).first(where: { !classifier.isTunnel($0) }) { return .link(below) }
+        return unusedUnderlay(of: tunnel, with: &queries)
     }
 
     /// `ARPHRD_PPP`.
@@ -64,50 +90,60 @@ extension EvaluationRound {
     /// What the route to a tunnel's other end means.
     private mutating func follow(
         _ answer: Result<RouteAnswer, RouteFailure>,
+        to remote: IPAddress,
         of tunnel: Link,
-        with survey: inout RouteSurvey
+        with queries: inout RouteSurvey
     ) -> Underlay {
         guard let found = try? answer.get(), found.type == .unicast else {
-            return brokenInterface(below: tunnel, of: carriers())
+            return brokenInterface(below: tunnel, to: remote, of: carriers())
         }
         let legs = found.legs.filter { $0.index != tunnel.index }
         let leg = legs.first(where: isLive) ?? legs.first
-        guard let below = leg.flatMap({ judge.state.links[$0.index] }), !judge.isLoopback(below) else {
-            return brokenInterface(below: tunnel, of: carriers())
+        guard let below = leg.flatMap({ classifier.state.links[$0.index] }), !classifier.isLoopback(below) else {
+            return brokenInterface(below: tunnel, to: remote, of: carriers())
         }
-        return follow(below, of: tunnel, with: &survey)
+        return follow(below, of: tunnel, with: &queries)
     }
 
-    private mutating func follow(_ below: Link, of tunnel: Link, with survey: inout RouteSurvey) -> Underlay {
-        if let shortcoming = below.shortcoming {
-            return .broken(shortcoming.reason, ReasonSubject(interface: below.name, obstacle: .lower(of: tunnel.name)))
+    private mutating func follow(_ below: Link, of tunnel: Link, with queries: inout RouteSurvey) -> Underlay {
+        if let fault = classifier.fault(of: below) {
+            let subject = ReasonSubject(interface: (fault.port ?? below).name, obstacle: .lower(of: tunnel.name))
+            return .broken(fault.problem.reason, subject)
         }
-        return judge.isTunnel(below) ? underlay(of: below, with: &survey) : .link(below)
+        return classifier.isTunnel(below) ? underlay(of: below, with: &queries) : .link(below)
     }
 
     /// Interfaces that may carry tunnels: hardware, and others with addresses that are not the machine's own networks.
     private func carriers() -> [ReasonCandidate] {
         reasonCandidates().filter { candidate in
-            guard let link = judge.state.links[candidate.index], !judge.isTunnel(link) else { return false }
-            return candidate.tier == 0 || link.kind != "bridge" && judge.state.routableInterfaces.contains(link.index)
+            guard let link = classifier.state.links[candidate.index], !classifier.isTunnel(link) else { return false }
+            return candidate.tier == 0
+                || link.kind != "bridge" && classifier.state.routableInterfaces.contains(link.index)
         }
     }
 
     /// Says which interface keeps a tunnel's packets from leaving.
-    private func brokenInterface(below tunnel: Link, of candidates: [ReasonCandidate]) -> Underlay {
+    private func brokenInterface(
+        below tunnel: Link,
+        to remote: IPAddress? = nil,
+        of candidates: [ReasonCandidate]
+    ) -> Underlay {
         guard let best = candidates.min(by: { $0.precedes($1) }), let shortcoming = best.shortcoming,
-            let link = judge.state.links[best.index]
-        else { return .broken(.noDefaultRoute, ReasonSubject(obstacle: .lower(of: tunnel.name))) }
+            let link = classifier.state.links[best.index]
+        else {
+            let obstacle = remote.map { ReasonSubject.Obstacle.remote($0, of: tunnel.name) } ?? .lower(of: tunnel.name)
+            return .broken(.noDefaultRoute, ReasonSubject(obstacle: obstacle))
+        }
         return .broken(shortcoming.reason, ReasonSubject(interface: link.name, obstacle: .lower(of: tunnel.name)))
     }
 
     /// Where the other end is not known and no other interface reaches the Internet: those that have a default route are
     /// what the tunnel ran over; without any, an interface that works may be.
-    private func unusedUnderlay(of tunnel: Link, with survey: inout RouteSurvey) -> Underlay {
+    private func unusedUnderlay(of tunnel: Link, with queries: inout RouteSurvey) -> Underlay {
         var candidates = carriers()
         var preferred: [ReasonCandidate] = []
-        for candidate in candidates where judge.state.routableInterfaces.contains(candidate.index) {
-            let choices = AddressFamily.allCases.compactMap { survey.survey($0, by: candidate.index, like: nil) }
+        for candidate in candidates where classifier.state.routableInterfaces.contains(candidate.index) {
+            let choices = AddressFamily.allCases.compactMap { queries.survey($0, by: candidate.index, like: nil) }
             let isRouted = choices.contains { $0.legs.contains { $0.index == candidate.index } }
             if isRouted { preferred.append(candidate) }
         }
@@ -116,12 +152,12 @@ extension EvaluationRound {
         return brokenInterface(below: tunnel, of: candidates)
     }
 
-    private func markedUnderlay(of tunnel: Link, with survey: inout RouteSurvey) -> Link? {
+    private func markedUnderlay(of tunnel: Link, with queries: inout RouteSurvey) -> Link? {
         guard let mark = tunnel.tunnelMark, mark != 0 else { return nil }
-        for way in openWays {
-            guard let answer = survey.askUnbound(way.probe, mark: mark) else { continue }
+        for uplink in openWays {
+            guard let answer = queries.askUnbound(uplink.probe, mark: mark) else { continue }
             let leg = answer.legs.first { $0.index != tunnel.index && isLive($0) }
-            if let below = leg.flatMap({ judge.state.links[$0.index] }) { return below }
+            if let below = leg.flatMap({ classifier.state.links[$0.index] }) { return below }
         }
         return nil
     }

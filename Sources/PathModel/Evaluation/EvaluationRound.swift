@@ -4,7 +4,7 @@ internal import Addressing
 internal import Netlink
 
 struct EvaluationRound {
-    let judge: InterfaceJudge
+    let classifier: InterfaceJudge
     let view: MonitorView
     let now: Duration
     var outcomes = PerFamily<FamilyOutcome>()
@@ -32,6 +32,13 @@ struct EvaluationRound {
         }
     }
 
+    /// Whether a tunnel refuses packets of a family.
+    var isRefusedByTunnel: Bool {
+        AddressFamily.allCases.contains { family in
+            if case .stranded(_, .noPeer, _)? = outcomes[family] { true } else { false }
+        }
+    }
+
     /// Tunnels whose own packets do not leave.
     var strandedTunnels: Set<Int> {
         Set(underlays.compactMap { index, underlay in if case .broken = underlay { index } else { nil } })
@@ -52,7 +59,7 @@ extension EvaluationRound {
     /// needs to know where the other one is.
     mutating func askFamilies(with survey: inout RouteSurvey) {
         for family in AddressFamily.allCases {
-            if !openWays.isEmpty, !judge.state.hasRoutableAddress(family) { continue }
+            if !openWays.isEmpty, !classifier.state.hasRoutableAddress(family) { continue }
             let finding = survey.survey(family)
             findings[family] = finding
             switch finding {
@@ -93,14 +100,17 @@ extension EvaluationRound {
     mutating func outcome(_ choice: RouteChoice, by index: Int?, with survey: inout RouteSurvey) -> FamilyOutcome {
         let way = WayOut(choice)
         survey.neighbors.gateways.formUnion(choice.legs.compactMap(\.router))
+        survey.neighbors.rivals.formUnion(choice.legs.filter(classifier.needsNeighbor).compactMap(\.router))
         for leg in choice.legs {
-            if judge.isLive(leg) { way.live.append(leg) } else { way.dead.append(leg) }
+            if classifier.isLive(leg) { way.live.append(leg) } else { way.dead.append(leg) }
         }
         guard !way.live.isEmpty else {
             return choice.legs.isEmpty ? .refused(RouteRefusal(failure: .noRoute)) : .dead(way)
         }
         if view.makesDemands {
-            let demands = way.live.map { leg in judge.state.links[leg.index].flatMap { view.unmetDemand(ofWayBy: $0) } }
+            let demands = way.live.map { leg in
+                classifier.state.links[leg.index].flatMap { view.unmetDemand(ofWayBy: $0) }
+            }
             if let demand = demands.first ?? nil, !demands.contains(where: { $0 == nil }) {
                 return .forbidden(way, demand: demand)
             }
@@ -112,8 +122,8 @@ extension EvaluationRound {
         chooseLiveLeg(of: way, with: &survey)
         let outcome = finish(way, with: &survey)
         guard case .open = outcome else { return outcome }
-        if let source = way.source, survey.bound == nil, survey.isForeign(source) {
-            return .noSource(way, SourceJudge.Verdict(obstacle: .noLocalTable(source)))
+        if let source = way.source, let obstacle = survey.obstacle(toReplies: source, by: way.live[0].index) {
+            return .noSource(way, SourceJudge.Verdict(obstacle: obstacle))
         }
         noteOtherSources(of: way, with: &survey)
         return outcome
@@ -138,7 +148,7 @@ extension EvaluationRound {
         for leg in way.live {
             guard let source = try? queries.ask(way.probe, .decision, by: leg.index).get().preferredSource,
                 source != way.source, !way.otherSources.contains(source),
-                SourceJudge(interfaces: judge).evaluate(source, by: leg.index, family: way.family).isUsable
+                SourceJudge(interfaces: classifier).evaluate(source, by: leg.index, family: way.family).isUsable
             else { continue }
             way.otherSources.append(source)
         }
@@ -173,8 +183,8 @@ extension EvaluationRound {
         let chosen = way.choice.decision.legs
         let leg = chosen.first { chosen in way.live.contains { $0.index == chosen.index } } ?? way.live[0]
         let source = way.choice.source
-        let hop = leg.router.map { judge.state.neighborState($0) } ?? .none
-        let verdict = SourceJudge(interfaces: judge).evaluate(source, by: leg.index, family: way.family, hop: hop)
+        let hop = leg.router.map { classifier.state.neighborState($0) } ?? .none
+        let verdict = SourceJudge(interfaces: classifier).evaluate(source, by: leg.index, family: way.family, hop: hop)
         if verdict.needsResolvedHop, let router = leg.router { queries.neighbors.rivals.insert(router) }
         guard let source, verdict.isUsable else { return .noSource(way, verdict) }
         way.source = source
@@ -187,16 +197,18 @@ extension EvaluationRound {
         }
         var silent = 0
         for leg in way.live {
-            if let router = leg.router, judge.state.isReachable(router) == false { silent += 1 }
+            if let router = leg.router, classifier.state.isReachable(router) == false { silent += 1 }
         }
         if silent > 0 { way.warnings.insert(.gatewayUnresolved) }
-        let isDormant = way.live.contains { judge.state.links[$0.index]?.operationalState == .dormant }
+        let isDormant = way.live.contains { classifier.state.links[$0.index]?.operationalState == .dormant }
         if isDormant { way.warnings.insert(.waitsForAuthentication) }
-        if judge.policy.isGatewayStrict, silent > 0, silent == way.live.count { return .silent(way) }
+        let isReduced = way.live.contains { classifier.state.links[$0.index].map(classifier.isReduced) ?? false }
+        if isReduced { way.warnings.insert(.redundancyLost) }
+        if classifier.policy.isGatewayStrict, silent > 0, silent == way.live.count { return .silent(way) }
         return .open(way)
     }
 
-    func isLive(_ leg: RouteLeg) -> Bool { judge.isLive(leg) }
+    func isLive(_ leg: RouteLeg) -> Bool { classifier.isLive(leg) }
 }
 
 extension InterfaceJudge {
@@ -207,16 +219,7 @@ extension InterfaceJudge {
         guard !leg.flags.contains(.dead), let link = state.links[leg.index] else { return false }
         // IPv6 keeps the flag on routes by a link that has its carrier again and is dormant, and takes them all the same.
         if leg.flags.contains(.linkDown), link.operationalState != .dormant { return false }
-        return link.isUsable && !isLoopback(link) && !isEnslaved(link) && brokenPort(of: leg) == nil
-    }
-
-    /// The port of a bridge behind which the router is, when it does not work: what runs beside it on the bridge keeps the
-    /// bridge's carrier (rule S15).
-    func brokenPort(of leg: RouteLeg) -> (bridge: Link, port: Link, shortcoming: Shortcoming)? {
-        guard let (bridge, port) = leg.router.flatMap(state.bridgePort), let shortcoming = port.shortcoming else {
-            return nil
-        }
-        return (bridge, port, shortcoming)
+        return isUsable(link) && !isLoopback(link) && !isEnslaved(link) && brokenPort(of: leg) == nil
     }
 }
 
@@ -228,16 +231,17 @@ extension EvaluationRound {
         var inUse: [Int] = []
         for way in openWays { inUse += way.live.map(\.index) }
         var candidates: [Link] = []
-        for index in judge.state.routableInterfaces where !inUse.contains(index) {
-            guard let link = judge.state.links[index], link.isUsable, judge.isEligible(link), view.covers(link),
+        for index in classifier.state.routableInterfaces where !inUse.contains(index) {
+            guard let link = classifier.state.links[index], classifier.isUsable(link), classifier.isEligible(link),
+                view.covers(link),
                 view.unmetDemand(of: link) == nil
             else { continue }
             candidates.append(link)
         }
         guard !candidates.isEmpty else { return }
-        let marks = Set(inUse.compactMap { judge.state.links[$0]?.tunnelMark }).sorted()
+        let marks = Set(inUse.compactMap { classifier.state.links[$0]?.tunnelMark }).sorted()
         if candidates.count > PathEvaluator.maximumBoundInterfaces {
-            let known = judge.memory.everAvailable
+            let known = classifier.memory.everAvailable
             candidates.sort {
                 (known.contains($0.index) ? 0 : 1, $0.index) < (known.contains($1.index) ? 0 : 1, $1.index)
             }
@@ -248,7 +252,7 @@ extension EvaluationRound {
                 others.append(Available(link: link, metric: metric))
             }
         }
-        let ranks = Dictionary(others.map { ($0.link.index, judge.type(of: $0.link).rank) }) { first, _ in first }
+        let ranks = Dictionary(others.map { ($0.link.index, classifier.type(of: $0.link).rank) }) { first, _ in first }
         others.sort { left, right in
             (left.metric, ranks[left.link.index] ?? 0, left.link.index)
                 < (right.metric, ranks[right.link.index] ?? 0, right.link.index)
@@ -261,7 +265,7 @@ extension EvaluationRound {
         marks: [UInt32],
         with survey: inout RouteSurvey
     ) -> UInt32? {
-        let sources = SourceJudge(interfaces: judge)
+        let sources = SourceJudge(interfaces: classifier)
         for family in AddressFamily.allCases where sources.hasSource(link.index, family: family) {
             for mark in [nil] + marks.map(Optional.some) {
                 if let found = boundRoute(family, by: link.index, mark: mark, with: &survey) {
@@ -283,14 +287,16 @@ extension EvaluationRound {
         let legs = found.entry.legs
         guard legs.isEmpty || legs.contains(where: { $0.index == index && isLive($0) }) else { return nil }
         guard let source = found.source else { return family == .ipv6 ? found : nil }
-        guard SourceJudge(interfaces: judge).evaluate(source, by: index, family: family).isUsable else { return nil }
-        return survey.bound == nil && survey.isForeign(source) ? nil : found
+        guard SourceJudge(interfaces: classifier).evaluate(source, by: index, family: family).isUsable else {
+            return nil
+        }
+        return survey.obstacle(toReplies: source, by: index) == nil ? found : nil
     }
 
     /// For a monitor of some types: the way by its best interface, where unbound packets go elsewhere.
     mutating func askOtherWays(with survey: inout RouteSurvey) {
         guard view.isConstrained else { return }
-        let sources = SourceJudge(interfaces: judge)
+        let sources = SourceJudge(interfaces: classifier)
         var taken: Set<Int> = []
         for family in AddressFamily.allCases where outcomes[family]?.openWay == nil {
             for other in others where sources.hasSource(other.link.index, family: family) {

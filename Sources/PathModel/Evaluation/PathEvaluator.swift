@@ -11,6 +11,9 @@ public struct PathEvaluator: Sendable {
     /// How often to look whether a router speaks again whose route ran out and is still there (rule S28).
     static let lapsedInterval = Duration.milliseconds(500)
 
+    /// How often to test whether a tunnel still refuses packets: neither peers nor policies are announced (rule S18).
+    static let tunnelInterval = Duration.seconds(2)
+
     private let judge: InterfaceJudge
 
     /// Evaluates what `judge` knows.
@@ -35,13 +38,13 @@ public struct PathEvaluator: Sendable {
     ) -> Evaluation {
         let view = MonitorView(monitor, judge: judge)
         var survey = RouteSurvey(
-            judge: judge,
+            classifier: judge,
             table: table,
             mark: monitor.mark,
             uid: monitor.uid,
             bound: view.bound?.index
         )
-        var round = EvaluationRound(judge: judge, view: view, now: now)
+        var round = EvaluationRound(classifier: judge, view: view, now: now)
         if !view.isMissing {
             round.askFamilies(with: &survey)
             round.askInterfaces(with: &survey)
@@ -55,6 +58,7 @@ public struct PathEvaluator: Sendable {
         let expiries = round.expiries
         var checks = expiries.map(\.at)
         if path.reason == .configuring, let end = round.configuringEnd { checks.append(end) }
+        if round.isRefusedByTunnel { checks.append(now + Self.tunnelInterval) }
         if round.keepsLapsed { checks.append(now + Self.lapsedInterval) }
         return Evaluation(
             path: Path(path),

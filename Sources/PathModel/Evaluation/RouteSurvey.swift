@@ -15,6 +15,8 @@ struct RouteChoice {
     var soughtFrom: IPAddress?
     /// Whether a datagram that no connect(2) went before leaves in another way, or not at all.
     var datagramsDiffer = false
+    /// The VRF that the route leads into, and the route to it; `entry` is that of the VRF's own table.
+    var leak: (vrf: Link, entry: RouteAnswer)?
     /// Whether the kernel takes the legs in turn, so that what it took now is not what it takes next.
     var takesTurns = false
 
@@ -30,11 +32,13 @@ struct RouteRefusal: Error, Equatable {
     var failure: RouteFailure
     /// The source address that is refused, where packets without one are not.
     var source: IPAddress?
+    /// The name of the VRF whose table refuses, where a route of another table leads there.
+    var vrf: String?
 }
 
 /// Asks the forwarding table on behalf of one monitor, and counts the questions.
 struct RouteSurvey {
-    let judge: InterfaceJudge
+    let classifier: InterfaceJudge
     let table: any ForwardingTable
     let mark: UInt32
     let uid: UInt32?
@@ -49,8 +53,8 @@ struct RouteSurvey {
     /// The neighbours that the answers rest on.
     var neighbors = NeighborDemand()
 
-    init(judge: InterfaceJudge, table: any ForwardingTable, mark: UInt32, uid: UInt32?, bound: Int?) {
-        self.judge = judge
+    init(classifier: InterfaceJudge, table: any ForwardingTable, mark: UInt32, uid: UInt32?, bound: Int?) {
+        self.classifier = classifier
         self.table = table
         self.mark = mark
         self.uid = uid
@@ -107,7 +111,7 @@ struct RouteSurvey {
 
     /// What filters and policies make of packets of this process; of others, or of marked ones, nobody can tell.
     func output(of transport: Transport, to destination: IPAddress, by index: Int) -> OutputAnswer {
-        guard mark == 0, uid == nil, bound == nil else { return .unknown }
+        guard isOwn else { return .unknown }
         return table.output(of: transport, to: destination, by: index)
     }
 
@@ -124,6 +128,24 @@ struct RouteSurvey {
 }
 
 extension RouteSurvey {
+    /// Whether the packets in question are those of this process.
+    private var isOwn: Bool {
+        let own = classifier.policy.boundInterface.flatMap { classifier.state.link(named: $0)?.index }
+        return mark == 0 && uid == nil && bound == own
+    }
+
+    /// What a tunnel makes of packets.
+    func answer(of tunnel: Link, to destination: IPAddress) -> TunnelAnswer {
+        table.tunnel(tunnel, to: destination, isOwn: isOwn)
+    }
+
+    /// Looks up where packets that a tunnel sends to its other end go.
+    mutating func lookupOuter(to remote: IPAddress, by index: Int?, mark: UInt32) -> Result<RouteAnswer, RouteFailure> {
+        restsOn.insert(remote)
+        lookups += 1
+        return table.lookup(RouteQuery(remote, kind: .entry, outputInterface: index, mark: mark))
+    }
+
     /// Asks where a tunnel's own packets go; `nil` when the kernel does not tell its other end.
     mutating func askOuter(of tunnel: Link) -> Result<RouteAnswer, RouteFailure>? {
         guard let remote = tunnel.tunnelRemote else { return nil }
@@ -154,8 +176,37 @@ extension RouteSurvey {
         by index: Int? = nil,
         mark: UInt32? = nil
     ) -> Result<RouteChoice, RouteRefusal> {
-        destination.family == .ipv4
+        let result =
+            destination.family == .ipv4
             ? connectIPv4(destination, by: index, mark: mark) : connectIPv6(destination, by: index, mark: mark)
+        guard index == nil, bound == nil, case .success(let choice) = result, choice.legs.count == 1,
+            let vrf = classifier.state.links[choice.legs[0].index], vrf.kind == "vrf", vrf.isUsable
+        else { return result }
+        return connect(destination, into: vrf, after: choice, mark: mark)
+    }
+
+    /// Follows a route that leads to a VRF: its packets are routed again by the VRF's table.
+    private mutating func connect(
+        _ destination: IPAddress,
+        into vrf: Link,
+        after outer: RouteChoice,
+        mark: UInt32?
+    ) -> Result<RouteChoice, RouteRefusal> {
+        let inner =
+            destination.family == .ipv4
+            ? connectIPv4(destination, by: vrf.index, mark: mark) : connectIPv6(destination, by: vrf.index, mark: mark)
+        switch inner {
+        case .success(var choice):
+            choice.entry.prefixLength = max(choice.entry.prefixLength, outer.entry.prefixLength)
+            choice.entry.metric = outer.entry.metric
+            choice.leak = (vrf, outer.entry)
+            // The source is chosen by the first lookup.
+            choice.soughtFrom = outer.source ?? choice.soughtFrom
+            return .success(choice)
+        case .failure(var refusal):
+            refusal.vrf = vrf.name
+            return .failure(refusal)
+        }
     }
 
     private mutating func connectIPv4(
@@ -229,9 +280,24 @@ extension RouteSurvey {
         return failure.isExplicit || failure == .noRoute
     }
 
+    /// What keeps replies to packets that come from `own` and leave by an interface from sockets that are bound to nothing;
+    /// `nil` where they are received.
+    mutating func obstacle(
+        toReplies own: IPAddress,
+        by index: Int,
+        _ transport: Transport = .https
+    ) -> ReasonSubject.Obstacle? {
+        guard bound == nil else { return nil }
+        let link = classifier.state.links[index]
+        if let vrf = link?.kind == "vrf" ? link : link.flatMap(classifier.vrf) {
+            return table.acceptsFromVRFs(transport) ? nil : .repliesStay(in: vrf.name)
+        }
+        return isForeign(own) ? .noLocalTable(own) : nil
+    }
+
     /// Whether what comes to one of this machine's addresses is not for this machine, since no rule leads to the table of
     /// local addresses.
-    mutating func isForeign(_ own: IPAddress) -> Bool {
+    private mutating func isForeign(_ own: IPAddress) -> Bool {
         if let known = foreign[own] { return known }
         lookups += 1
         let isForeign =
@@ -249,7 +315,7 @@ extension RouteSurvey {
     /// The address that the kernel chooses for IPv6 packets that no route matches as long as they have none; `nil` when
     /// it makes no difference.
     private mutating func chosenSource(for destination: IPAddress, by index: Int?, mark: UInt32?) -> IPAddress? {
-        let selection = SourceSelection(judge.state, for: destination, by: index ?? bound)
+        let selection = SourceSelection(classifier.state, for: destination, by: index ?? bound)
         let candidates = selection.candidates.prefix(Self.mostSources)
         guard candidates.count > 1 else { return selection.best }
         let fates = candidates.map { ask(destination, .entry, from: $0, by: index, mark: mark) }
@@ -269,7 +335,7 @@ extension RouteSurvey {
 extension RouteSurvey {
     /// Finds the route of the family that stands for the Internet (rule S20).
     mutating func survey(_ family: AddressFamily) -> RouteFinding {
-        var poll = RoutePoll(family, probes: judge.policy.probes[family] ?? [])
+        var poll = RoutePoll(family, probes: classifier.policy.probes[family] ?? [])
         for address in poll.addresses {
             var result = connect(address)
             if family == .ipv4, case .failure(let refusal) = result, let source = refusal.source,
@@ -290,7 +356,7 @@ extension RouteSurvey {
         like finding: RouteFinding?,
         mark: UInt32? = nil
     ) -> RouteChoice? {
-        var probes = RoutePoll(family, probes: judge.policy.probes[family] ?? []).addresses
+        var probes = RoutePoll(family, probes: classifier.policy.probes[family] ?? []).addresses
         var limit = RoutePoll.longestPrefix(family)
         if case .found(let choice, let isFullTable) = finding {
             probes = [choice.destination] + probes.filter { $0 != choice.destination }

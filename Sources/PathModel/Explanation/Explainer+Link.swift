@@ -19,7 +19,7 @@ extension Explainer {
             let subject = ReasonSubject(interface: name, family: destination.family, obstacle: .loopback)
             return chain.fail(.nexthop, "this machine", ReasonText(.noDefaultRoute, subject))
         }
-        guard let leg = choose(legs, decided: decided) else {
+        guard let nexthop = choose(legs, decided: decided) else {
             let object = answer.nexthopID.map { "nexthop object \($0)" } ?? "the route"
             chain.fail(
                 .nexthop,
@@ -28,13 +28,15 @@ extension Explainer {
             )
             return
         }
-        explainNexthop(leg, of: legs, isLocal: isLocal, &chain)
-        guard !chain.isBroken, let link = state.links[leg.index] else { return }
+        explainNexthop(nexthop, of: legs, isLocal: isLocal, &chain)
+        guard !chain.isBroken, let link = state.links[nexthop.index] else { return }
         chain.interface = link.name
-        if isLocal || !explainDetour(link, destination.family, &chain) { explainLink(link, &chain) }
-        explainSource(choice, answer, by: link, through: leg.gateway, to: destination, &chain)
+        if isLocal || !explainDetour(link, destination.family, &chain) {
+            explainLink(link, by: nexthop, to: destination, &chain)
+        }
+        explainSource(choice, answer, by: link, through: nexthop.gateway, to: destination, &chain)
         explainFirewall(link, isLocal: isLocal, to: destination, &chain)
-        explainNeighbor(leg, link, isLocal: isLocal, to: destination, &chain)
+        explainNeighbor(nexthop, link, isLocal: isLocal, to: destination, &chain)
     }
 
     private func explainFirewall(
@@ -62,32 +64,34 @@ extension Explainer {
         }
         let text = "\(obstacle.name) refuses UDP port 443"
         if connections == .open { return chain.fine(.firewall, "\(text), but not TCP") }
-        chain.doubt(.firewall, text, hint: obstacle.hint)
+        chain.suspect(.firewall, text, hint: obstacle.hint)
     }
 
-    /// The leg the kernel chose for these packets, which may be a dead one of several, else the first that works, else the
+    /// The nexthop the kernel chose for these packets, which may be a dead one of several, else the first that works, else the
     /// first.
-    private func choose(_ legs: [RouteLeg], decided: RouteAnswer?) -> RouteLeg? {
-        if let chosen = decided?.legs.first, let leg = legs.first(where: { $0.index == chosen.index }) { return leg }
-        return legs.first(where: facts.judge.isLive) ?? legs.first
+    private func choose(_ nexthops: [RouteLeg], decided: RouteAnswer?) -> RouteLeg? {
+        if let chosen = decided?.legs.first, let nexthop = nexthops.first(where: { $0.index == chosen.index }) {
+            return nexthop
+        }
+        return nexthops.first(where: facts.judge.isLive) ?? nexthops.first
     }
 
     // MARK: - Nexthop
 
     private func explainNexthop(
-        _ leg: RouteLeg,
+        _ nexthop: RouteLeg,
         of legs: [RouteLeg],
         isLocal: Bool,
         _ chain: inout ExplanationChain
     ) {
-        let name = RouteText.name(of: leg, links: state.links)
+        let name = RouteText.name(of: nexthop, links: state.links)
         if isLocal { return chain.fine(.nexthop, "this machine") }
-        guard let link = state.links[leg.index] else {
+        guard let link = state.links[nexthop.index] else {
             chain.fail(.nexthop, "\(name) does not exist", hint: "`ip link`, `ip nexthop show`")
             return
         }
-        if leg.flags.contains(.dead), link.isUsable {
-            let text = RouteText.leg(leg, links: state.links)
+        if nexthop.flags.contains(.dead), facts.judge.isUsable(link) {
+            let text = RouteText.leg(nexthop, links: state.links)
             let fault = "the kernel marks the nexthop \(text) as dead although \(name) works"
             chain.fail(.nexthop, text, fault: fault, hint: "add the route again")
             return
@@ -103,7 +107,7 @@ extension Explainer {
             )
             return
         }
-        var text = leg.gateway.map { "\($0) on \(name)" } ?? "directly on \(name)"
+        var text = nexthop.gateway.map { "\($0) on \(name)" } ?? "directly on \(name)"
         if legs.count > 1 { text += ", one of \(legs.count)" }
         if !dead.isEmpty && legs.count > 1 {
             text += "; dead: \(dead.map { RouteText.leg($0, links: state.links) }.joined(separator: "; "))"
@@ -111,8 +115,10 @@ extension Explainer {
         chain.fine(.nexthop, text)
     }
 
-    private func shortcoming(of leg: RouteLeg) -> String {
-        guard let link = state.links[leg.index], let shortcoming = link.shortcoming else { return "" }
+    private func shortcoming(of nexthop: RouteLeg) -> String {
+        guard let link = state.links[nexthop.index], let shortcoming = facts.judge.fault(of: link)?.problem else {
+            return ""
+        }
         return " (\(shortcoming.rawValue))"
     }
 
@@ -123,7 +129,9 @@ extension Explainer {
         var subject = ReasonSubject(interface: link.name, family: family)
         if facts.judge.isLoopback(link) {
             subject.obstacle = .loopback
-        } else if link.isUsable, facts.judge.isEnslaved(link), let master = link.master.flatMap({ state.links[$0] }) {
+        } else if facts.judge.isUsable(link), facts.judge.isEnslaved(link),
+            let master = link.master.flatMap({ state.links[$0] })
+        {
             subject.obstacle = .port(of: master.name)
         } else {
             return false
@@ -138,44 +146,65 @@ extension Explainer {
     }
 
     func describeCarrier(_ link: Link) -> String {
-        let ports = link.kind == "bridge" ? state.ports(of: link.index).sorted().compactMap { state.links[$0] } : []
+        let hasPorts = link.kind.map(InterfaceKind.isAggregate) ?? false
+        let ports = hasPorts ? state.ports(of: link.index).sorted().compactMap { state.links[$0] } : []
         let unplugged = ports.filter { $0.shortcoming != nil }.prefix(3).map(\.name).joined(separator: ", ")
         let exception = unplugged.isEmpty ? "" : ", but not on \(unplugged)"
-        return "\(link.name): carrier\(exception), operational state \(link.operationalState)"
+        // Tunnels have no other.
+        let operational = link.operationalState == .unknown ? "" : ", operational state \(link.operationalState)"
+        return "\(link.name): carrier\(exception)\(operational)"
     }
 
-    private func explainLink(_ link: Link, _ chain: inout ExplanationChain) {
-        switch link.shortcoming {
-        case nil:
+    private func explainLink(
+        _ link: Link,
+        by nexthop: RouteLeg,
+        to destination: IPAddress,
+        _ chain: inout ExplanationChain
+    ) {
+        let classifier = facts.judge
+        guard let shortcoming = link.shortcoming else {
             chain.fine(.link, describe(link))
-            switch underlay(of: link) {
-            case .link(let below): chain.fine(.carrier, "\(describeCarrier(link)), runs over \(below.name)")
-            case .broken(let reason, let subject):
-                chain.fail(.carrier, describeCarrier(link), ReasonText(reason, subject))
-            case .unknown: chain.fine(.carrier, describeCarrier(link))
+            if let fault = classifier.brokenPort(of: nexthop)?.fault ?? classifier.fault(of: link) {
+                let subject = ReasonSubject(interface: (fault.port ?? link).name, obstacle: fault.obstacle)
+                return chain.fail(.carrier, nil, ReasonText(fault.problem.reason, subject))
             }
-        case .linkDown:
-            let reason = ReasonText(.linkDown, ReasonSubject(interface: link.name))
-            chain.fail(.link, "\(link.name): administratively down", reason)
-        case let shortcoming?:
-            chain.fine(.link, describe(link))
-            let path = PathEvaluator(facts.judge).evaluate(table: table, at: facts.now).path
-            let isPreferred = path.reason == .preferredRouteLinkDown && path.subject?.interface == link.name
-            let own = ReasonSubject(interface: link.name, obstacle: link.obstacle(behind: shortcoming))
-            let subject = isPreferred ? path.subject : own
-            let reason = isPreferred ? UnsatisfiedReason.preferredRouteLinkDown : shortcoming.reason
-            let words = shortcoming.rawValue.split(separator: "_").joined(separator: " ")
-            chain.fail(.carrier, "\(link.name): \(words)", ReasonText(reason, subject))
+            if let (bridge, port, fault) = classifier.suspectPort(of: nexthop) {
+                let subject = ReasonSubject(interface: port.name, obstacle: fault.obstacle)
+                let text = "\(port.name), a port of \(bridge.name), does not forward"
+                return chain.suspect(.carrier, text, hint: ReasonText(fault.problem.reason, subject).hint)
+            }
+            return explainTunnel(link, to: destination, &chain)
         }
+        if shortcoming == .linkDown {
+            let reason = ReasonText(.linkDown, ReasonSubject(interface: link.name))
+            return chain.fail(.link, "\(link.name): administratively down", reason)
+        }
+        chain.fine(.link, describe(link))
+        let path = PathEvaluator(classifier).evaluate(classifier.policy.standardMonitor, table: table, at: facts.now)
+            .path
+        let isPreferred = path.reason == .preferredRouteLinkDown && path.subject?.interface == link.name
+        let own = ReasonSubject(interface: link.name, obstacle: link.obstacle(behind: shortcoming))
+        let subject = isPreferred ? path.subject : own
+        let reason = isPreferred ? UnsatisfiedReason.preferredRouteLinkDown : shortcoming.reason
+        let words = shortcoming.rawValue.split(separator: "_").joined(separator: " ")
+        chain.fail(.carrier, "\(link.name): \(words)", ReasonText(reason, subject))
     }
 
-    private func underlay(of link: Link) -> Underlay {
-        guard facts.judge.isTunnel(link) else { return .unknown }
-        var survey = RouteSurvey(judge: facts.judge, table: table, mark: 0, uid: nil, bound: nil)
-        let view = MonitorView(MonitorPolicy(), judge: facts.judge)
-        var round = EvaluationRound(judge: facts.judge, view: view, now: facts.now)
+    /// Says what a tunnel makes of the packets, and what carries its own.
+    private func explainTunnel(_ link: Link, to destination: IPAddress, _ chain: inout ExplanationChain) {
+        guard facts.judge.isTunnel(link) else { return chain.fine(.carrier, describeCarrier(link)) }
+        var survey = RouteSurvey(classifier: facts.judge, table: table, mark: 0, uid: nil, bound: nil)
+        let view = MonitorView(facts.judge.policy.standardMonitor, judge: facts.judge)
+        var round = EvaluationRound(classifier: facts.judge, view: view, now: facts.now)
         round.askInterfaces(with: &survey)
-        return round.underlay(of: link, with: &survey)
+        if facts.mark == 0, let (reason, subject) = round.fault(of: link, to: destination, with: &survey) {
+            return chain.fail(.carrier, nil, ReasonText(reason, subject))
+        }
+        switch round.underlay(of: link, with: &survey) {
+        case .link(let below): chain.fine(.carrier, "\(describeCarrier(link)), runs over \(below.name)")
+        case .broken(let reason, let subject): chain.fail(.carrier, nil, ReasonText(reason, subject))
+        case .unknown: chain.fine(.carrier, describeCarrier(link))
+        }
     }
 
     // MARK: - Source
@@ -211,12 +240,8 @@ extension Explainer {
             return chain.fail(.source, verdict.isPending ? nil : text, ReasonText(reason, subject))
         }
         var survey = survey()
-        if survey.isForeign(source) {
-            let subject = ReasonSubject(
-                interface: link.name,
-                family: destination.family,
-                obstacle: .noLocalTable(source)
-            )
+        if let obstacle = survey.obstacle(toReplies: source, by: link.index) {
+            let subject = ReasonSubject(interface: link.name, family: destination.family, obstacle: obstacle)
             return chain.fail(.source, "\(source)", ReasonText(.noSourceAddress, subject))
         }
         let owner = verdict.held.flatMap { state.links[$0.value.index]?.name }
@@ -228,14 +253,14 @@ extension Explainer {
     // MARK: - Neighbour
 
     private func explainNeighbor(
-        _ leg: RouteLeg,
+        _ nexthop: RouteLeg,
         _ link: Link,
         isLocal: Bool,
         to destination: IPAddress,
         _ chain: inout ExplanationChain
     ) {
         if isLocal { return chain.fine(.neighbour, "not needed: the destination is this machine") }
-        let address = leg.gateway ?? destination
+        let address = nexthop.gateway ?? destination
         if !link.flags.isDisjoint(with: [.noARP, .pointToPoint, .loopback]) || address.isMulticast {
             return chain.fine(.neighbour, "not needed on \(link.name)")
         }
@@ -248,7 +273,7 @@ extension Explainer {
         case .failed:
             let isDormant = link.operationalState == .dormant
             let cause = ReasonText(isDormant ? .dormant : .gatewayUnreachable, ReasonSubject(interface: link.name))
-            let name = leg.gateway == nil ? "\(address)" : "the \(destination.family.label) gateway \(address)"
+            let name = nexthop.gateway == nil ? "\(address)" : "the \(destination.family.label) gateway \(address)"
             let state = isDormant ? ", which is waiting for authentication" : ""
             let fault = "\(name) does not answer on \(link.name)\(state)"
             chain.fail(.neighbour, text, fault: fault, hint: cause.hint)

@@ -33,6 +33,12 @@ extension Explainer {
             chain.fail(.route, "a route to \(destination): \(failure)", ReasonText(failure.reason, subject(family)))
             return
         }
+        if let vrf = refusal.vrf {
+            chain.fine(.rule, general.line)
+            chain.fine(.table, "\(RouteText.name(ofTable: general.table)), whose route leads into the VRF \(vrf)")
+            let subject = ReasonSubject(family: family, obstacle: .noRouteInVRF(vrf))
+            return chain.fail(.route, nil, ReasonText(.noDefaultRoute, subject))
+        }
         if let source = refusal.source {
             // Packets without a source do match a route, so that the machine has one.
             chain.unknown(.table, "none of the tables used for packets from \(source)")
@@ -139,6 +145,12 @@ extension Explainer {
                 && entry.answer.type == .unicast && !isPassedOver(entry)
         }
         chain.fine(.rule, general.line)
+        if let elsewhere, let vrf = state.links.values.first(where: { $0.vrfTable == elsewhere.answer.table }) {
+            let interface = elsewhere.answer.legs.first.flatMap { state.links[$0.index]?.name }
+            let subject = ReasonSubject(interface: interface, family: family, obstacle: .inVRF(vrf.name))
+            let text = "\(RouteText.name(ofTable: general.table)) has no route; the VRF \(vrf.name) has one"
+            return chain.fail(.table, text, ReasonText(.noDefaultRoute, subject))
+        }
         if let elsewhere {
             let option = family == .ipv6 ? "ip -6" : "ip"
             let name = RouteText.name(ofTable: elsewhere.answer.table)
@@ -157,12 +169,13 @@ extension Explainer {
     /// Whether no leg of a route works, so that the kernel may act as if it was not there.
     private func isPassedOver(_ entry: RouteEntry) -> Bool {
         entry.answer.type == .unicast && !entry.answer.legs.isEmpty
-            && entry.answer.legs.allSatisfy { state.links[$0.index]?.isUsable != true }
+            && entry.answer.legs.allSatisfy { state.links[$0.index].map(facts.judge.isUsable) != true }
     }
 
     /// Without a route the interface that got furthest tells why, since the kernel drops routes of links that are off.
     private func explainByInterface(_ family: AddressFamily, _ chain: inout ExplanationChain) {
-        let path = PathEvaluator(facts.judge).evaluate(table: table, at: facts.now).path
+        let path = PathEvaluator(facts.judge).evaluate(facts.judge.policy.standardMonitor, table: table, at: facts.now)
+            .path
         let element: ExplanationElement? =
             switch path.reason {
             case .noInterface, .linkDown, .rfkillWifi, .rfkillWwan: .link

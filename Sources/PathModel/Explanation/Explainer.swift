@@ -14,6 +14,7 @@ public struct Explainer<Table: ForwardingTable> {
     public init(_ facts: ExplanationFacts, table: Table) {
         self.facts = facts
         self.table = table
+        bound = facts.judge.policy.boundInterface.flatMap { facts.judge.state.link(named: $0)?.index }
     }
 
     var state: KernelState { facts.judge.state }
@@ -69,7 +70,7 @@ public struct Explainer<Table: ForwardingTable> {
     }
 
     func survey() -> RouteSurvey {
-        RouteSurvey(judge: facts.judge, table: table, mark: facts.mark, uid: facts.uid, bound: bound)
+        RouteSurvey(classifier: facts.judge, table: table, mark: facts.mark, uid: facts.uid, bound: bound)
     }
 
     /// What connect(2) to one address finds.
@@ -84,7 +85,7 @@ public struct Explainer<Table: ForwardingTable> {
         names: NameQuestion
     ) -> Explanation {
         var chain = ExplanationChain()
-        var packet = RuleWalk.Packet(to: destination, mark: facts.mark, uid: facts.uid)
+        var packet = RuleWalk.Packet(to: destination, mark: facts.mark, uid: facts.uid, vrfTable: vrfTable)
         switch finding {
         case .success(let choice): packet.from = choice.soughtFrom
         case .failure(let refusal): packet.from = refusal.source
@@ -95,13 +96,18 @@ public struct Explainer<Table: ForwardingTable> {
             var answer = choice.entry
             // Without rules of one's own the kernel holds the local table in the main one, and names that.
             if answer.table == 254, [.local, .broadcast].contains(answer.type) { answer.table = 255 }
-            if let rule = walk.rule(to: answer) {
+            let outer = choice.leak?.entry ?? answer
+            if let rule = walk.rule(to: outer) {
                 chain.fine(.rule, rule.line)
             } else {
                 chain.unknown(.rule, "unknown which rule selects this table")
             }
-            chain.fine(.table, RouteText.name(ofTable: answer.table))
-            chain.fine(.route, RouteText.line(answer, to: destination, links: state.links))
+            chain.fine(.table, RouteText.name(ofTable: outer.table))
+            var line = RouteText.line(outer, to: destination, links: state.links)
+            if let vrf = choice.leak?.vrf {
+                line += "; in the VRF \(vrf.name): \(RouteText.line(answer, to: destination, links: state.links))"
+            }
+            chain.fine(.route, line)
             follow(choice, answer, to: destination, &chain)
         case .failure(let refusal): explain(refusal, to: destination, walk, &chain)
         }
@@ -113,6 +119,12 @@ public struct Explainer<Table: ForwardingTable> {
             isAbsent: chain.isBroken && isAbsent(destination.family, finding),
             interface: chain.interface
         )
+    }
+
+    /// The table of the VRF that the packets are bound to.
+    private var vrfTable: UInt32? {
+        guard let link = bound.flatMap({ state.links[$0] }) else { return nil }
+        return link.vrfTable ?? facts.judge.vrf(of: link)?.vrfTable
     }
 
     /// Whether the machine has neither a route nor an address of the family.

@@ -101,7 +101,7 @@ struct ExplanationChain {
     }
 
     /// Something speaks against an element that may work all the same.
-    mutating func doubt(_ element: ExplanationElement, _ text: String, hint: String?) {
+    mutating func suspect(_ element: ExplanationElement, _ text: String, hint: String?) {
         add(ExplanationStep(element, .unknown, text, fault: text, hint: hint))
     }
 

@@ -10,6 +10,7 @@ internal import Netlink
 struct RuleWalk {
     /// The rules that fit, in the order the kernel comes to them.
     let rules: [PolicyRule]
+    private let vrfTable: UInt32?
 
     /// What rules select by.
     struct Packet {
@@ -23,6 +24,8 @@ struct RuleWalk {
         var uid: UInt32
         /// What it is.
         var transport = Transport.https
+        /// The table of the VRF that its socket is bound to.
+        var vrfTable: UInt32?
     }
 
     /// Reads the rules of the packet's family.
@@ -42,6 +45,7 @@ struct RuleWalk {
             }
         }
         rules = fitting
+        vrfTable = packet.vrfTable
     }
 
     /// The rules that lead to a table other than that of local addresses.
@@ -53,7 +57,7 @@ struct RuleWalk {
     /// The rule by which the kernel came to its answer.
     func rule(to answer: RouteAnswer) -> PolicyRule? {
         rules.first { rule in
-            guard rule.isLookup, rule.table == answer.table else { return false }
+            guard rule.isLookup, (rule.isOfVRFs ? vrfTable : rule.table) == answer.table else { return false }
             guard let suppressed = RuleSelector(rule.selector).suppressed else { return true }
             return answer.prefixLength > suppressed
         }
@@ -94,6 +98,7 @@ struct RuleSelector {
             case "fwmark": Self.matches(packet.mark, value)
             case "uidrange": Self.range(value)?.contains(packet.uid) ?? false
             case "ipproto": Self.range(value)?.contains(UInt32(packet.transport.number)) ?? false
+            case "l3mdev": packet.vrfTable != nil
             case "dport": Self.range(value)?.contains(UInt32(packet.transport.port)) ?? false
             // An interface or the port it comes from is not known yet, which is as different.
             default: false
@@ -122,6 +127,9 @@ struct RuleSelector {
 }
 
 extension PolicyRule {
+    /// Whether it selects the table of the VRF that packets are bound to.
+    var isOfVRFs: Bool { selector.split(separator: " ").contains("l3mdev") }
+
     /// Whether it leads to a table.
     var isLookup: Bool { action == 1 }
 
@@ -145,6 +153,7 @@ extension PolicyRule {
             words = ["from all " + words[0]]
         }
         switch action {
+        case 1 where isOfVRFs: words = ["from all lookup [l3mdev-table]"]
         case 1: words.append("lookup \(RouteText.name(ofTable: table))")
         case 6: words.append("blackhole")
         case 7: words.append("unreachable")

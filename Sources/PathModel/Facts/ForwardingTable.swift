@@ -17,6 +17,12 @@ public protocol ForwardingTable {
     /// Whether a rule asks for the protocol or the ports of packets.
     var asksForTransport: Bool { get }
 
+    /// What a tunnel makes of packets that the table sends into it; only `isOwn` packets of this process may be sent as a test.
+    func tunnel(_ tunnel: Link, to destination: IPAddress, isOwn: Bool) -> TunnelAnswer
+
+    /// Whether sockets that are bound to nothing receive what arrives in a VRF.
+    func acceptsFromVRFs(_ transport: Transport) -> Bool
+
     /// The default routes of a table in the kernel's order; none where nobody can tell.
     func defaultRoutes(_ family: AddressFamily, table: UInt32) -> [RouteAnswer]
 }
@@ -29,6 +35,12 @@ extension ForwardingTable {
 
     /// Does not tell.
     public func output(of transport: Transport, to destination: IPAddress, by index: Int) -> OutputAnswer { .unknown }
+
+    /// It is not known.
+    public func tunnel(_ tunnel: Link, to destination: IPAddress, isOwn: Bool) -> TunnelAnswer { .unknown }
+
+    /// It is not known.
+    public func acceptsFromVRFs(_ transport: Transport) -> Bool { true }
 
     /// Knows of none.
     public func defaultRoutes(_ family: AddressFamily, table: UInt32) -> [RouteAnswer] { [] }

@@ -19,6 +19,11 @@ public struct PathPolicy: Hashable, Sendable {
     public var isGatewayStrict: Bool
     /// For how long after its link came up an interface without an address counts as configuring (rule S23).
     public var configuringWindow: Duration
+    /// The interface or VRF that the sockets of this process are bound to from the start, as `ip vrf exec` binds them.
+    public var boundInterface: String?
+
+    /// What the monitor `default` is about.
+    public var standardMonitor: MonitorPolicy { MonitorPolicy(outputInterface: boundInterface) }
 
     /// The policy of an empty configuration.
     public init(
@@ -28,7 +33,8 @@ public struct PathPolicy: Hashable, Sendable {
         monitors: [MonitorPolicy] = [],
         requiresVPN: Bool = false,
         isGatewayStrict: Bool = false,
-        configuringWindow: Duration = .seconds(30)
+        configuringWindow: Duration = .seconds(30),
+        boundInterface: String? = nil
     ) {
         self.probes = probes
         self.ignore = ignore
@@ -37,6 +43,7 @@ public struct PathPolicy: Hashable, Sendable {
         self.requiresVPN = requiresVPN
         self.isGatewayStrict = isGatewayStrict
         self.configuringWindow = configuringWindow
+        self.boundInterface = boundInterface
     }
 
     /// Anycast resolvers far apart in address space: 1.1.1.1, 8.8.8.8, 9.9.9.9, 208.67.222.222 and their IPv6 twins.

@@ -17,6 +17,8 @@ public struct ProviderFacts: Hashable, Sendable {
     /// What ModemManager says, by interface index.
     public var cellular: [Int: CellularFacts]
     public var radios: RadioFacts
+    /// How teams send, by interface index, where that may be read.
+    public var teams: [Int: TeamFacts]
     /// Whether a connection manager is about to connect something (NetworkManager's state CONNECTING, rule S23).
     public var isConnecting: Bool
 
@@ -28,6 +30,7 @@ public struct ProviderFacts: Hashable, Sendable {
         wired: [Int: WiredFacts] = [:],
         cellular: [Int: CellularFacts] = [:],
         radios: RadioFacts = RadioFacts(),
+        teams: [Int: TeamFacts] = [:],
         isConnecting: Bool = false
     ) {
         self.dns = dns
@@ -36,6 +39,7 @@ public struct ProviderFacts: Hashable, Sendable {
         self.wired = wired
         self.cellular = cellular
         self.radios = radios
+        self.teams = teams
         self.isConnecting = isConnecting
     }
 }
@@ -179,6 +183,22 @@ public struct WiredFacts: Hashable, Sendable {
     public init(megabits: Int, isFullDuplex: Bool) {
         self.megabits = megabits
         self.isFullDuplex = isFullDuplex
+    }
+}
+
+/// How a team sends.
+public struct TeamFacts: Hashable, Sendable {
+    /// Whether a daemon has given it a mode; without one the kernel drops all packets.
+    public var hasMode: Bool
+    /// The index of the only port that sends, where the mode has one.
+    public var activePort: Int?
+    /// Whether the active port has no carrier, and the daemon has had time to change to another one.
+    public var isStuck: Bool
+
+    public init(hasMode: Bool = true, activePort: Int? = nil, isStuck: Bool = false) {
+        self.hasMode = hasMode
+        self.activePort = activePort
+        self.isStuck = isStuck
     }
 }
 

@@ -49,8 +49,12 @@ extension InterfaceJudge {
         }
     }
 
-    /// The best type among the ports that work, or among all of them when none works.
+    /// The type of the port that all packets leave by, else the best among those that work, or among all when none does.
     private func bestPort(of link: Link, below seen: [Int]) -> InterfaceType {
+        let bonded = link.bond?.sendsByActivePort == true ? link.bond?.activePort : nil
+        if let port = (bonded ?? facts.teams[link.index]?.activePort).flatMap({ state.links[$0] }) {
+            return type(of: port, below: seen)
+        }
         var best: (isActive: Bool, type: InterfaceType)?
         for index in state.ports(of: link.index) {
             guard let port = state.links[index] else { continue }

@@ -137,7 +137,7 @@ public final class InterfaceJudge: Sendable {
     /// Routes are not asked here.
     public func shortcoming(of link: Link) -> Shortcoming? {
         if isLoopback(link) { return .loopback }
-        if let shortcoming = link.shortcoming { return shortcoming }
+        if let fault = fault(of: link) { return fault.problem }
         if isEnslaved(link) { return .enslaved }
         if isListedIgnored(link) { return .ignored }
         let addresses = state.addresses[link.index] ?? []

@@ -25,6 +25,31 @@ enum InterfaceKind {
         }
     }
 
+    /// Kinds whose own carrier does not say whether a port is left to send by.
+    static func dependsOnPorts(_ kind: String) -> Bool {
+        switch kind {
+        case "bond", "team", "hsr", "batadv": true
+        default: false
+        }
+    }
+
+    /// Kinds that have several ports so that one may fail.
+    static func isRedundant(_ kind: String) -> Bool {
+        switch kind {
+        case "bond", "team", "hsr": true
+        default: false
+        }
+    }
+
+    /// How likely a port of a bridge leads to its router, from 0 for hardware and what stands on it to 2 for the ends of
+    /// virtual machines.
+    static func uplinkRank(_ port: Link) -> Int {
+        guard let kind = port.kind else { return 0 }
+        if isAggregate(kind) || isStacked(kind) { return 0 }
+        if ["vxlan", "gretap", "ip6gretap", "geneve"].contains(kind) { return 0 }
+        return ["tun", "dummy", "ifb"].contains(kind) ? 2 : 1
+    }
+
     /// Kinds that stand on one other link.
     static func isStacked(_ kind: String) -> Bool {
         switch kind {

@@ -8,6 +8,8 @@ public enum Shortcoming: String, Hashable, Sendable, CaseIterable {
     case linkDown = "link_down"
     /// The cable is out, or the peer is down.
     case noCarrier = "no_carrier"
+    /// It is a port that the spanning tree of its bridge does not let forward.
+    case notForwarding = "not_forwarding"
     /// It has no address, and waits for 802.1X or for the access point.
     case dormant
     /// The link below is down.

@@ -144,6 +144,7 @@ extension KernelState {
             guard next != index, !above.contains(next), above.count < 64 else { continue }
             above.append(next)
             if let master = links[next]?.master { pending.append(master) }
+            pending += uppers[next] ?? []
         }
         return above.sorted()
     }
@@ -166,13 +167,15 @@ extension KernelState {
             if let master = old?.master { ports[master]?.remove(link.index) }
             if let master = link.master { ports[master, default: []].insert(link.index) }
         }
-        // The type of a bridge or bond is that of its ports.
-        for master in [old?.master, link.master].compactMap(\.self) { touched.insert(master) }
-        let (below, nowBelow) = (old?.standsOn, link.standsOn)
+        // What stands on a link, or sends by it, is as good as it is.
+        touched.formUnion(stack(above: link.index, of: old))
+        let (below, nowBelow) = (old?.below ?? [], link.below)
         if below != nowBelow {
-            if let below { uppers[below]?.remove(link.index) }
-            if let nowBelow { uppers[nowBelow, default: []].insert(link.index) }
+            for index in below { uppers[index]?.remove(link.index) }
+            for index in nowBelow { uppers[index, default: []].insert(link.index) }
         }
+        if old?.hsrPorts != link.hsrPorts, link.kind == "hsr" { ports[link.index] = Set(link.hsrPorts) }
+        touched.formUnion(hsrLinks(over: link.index))
         let wasLetIn = old?.operationalState == .dormant && link.operationalState != .dormant
         if link.shortcoming != nil {
             settling[link.index] = nil
@@ -187,7 +190,9 @@ extension KernelState {
         touched.insert(index)
         forgetNames(of: link)
         if let master = link.master { ports[master]?.remove(index) }
-        if let below = link.standsOn { uppers[below]?.remove(index) }
+        for below in link.below { uppers[below]?.remove(index) }
+        touched.formUnion(hsrLinks(over: index))
+        if let master = link.master, links[master] != nil { touched.insert(master) }
         ports[index] = nil
         uppers[index] = nil
         addresses[index] = nil
@@ -267,6 +272,9 @@ extension InterfaceAddress {
 }
 
 extension Link {
+    /// The links whose state decides about its own: the one it stands on, or the ports of an HSR link.
+    fileprivate var below: Set<Int> { Set([standsOn].compactMap(\.self) + hsrPorts) }
+
     /// The link it stands on: `lower`, unless that is the other end of a veth pair.
     var standsOn: Int? {
         guard let lower, kind != "veth", kind != "netkit", lower != index else { return nil }

@@ -16,7 +16,7 @@ public struct KernelState: Sendable {
     var alternativeIndexes: [String: Int] = [:]
     /// Ports by master.
     var ports: [Int: Set<Int>] = [:]
-    /// Links that stand on a link, except veth peers.
+    /// Links that stand on a link or send by it, except veth peers and masters.
     var uppers: [Int: Set<Int>] = [:]
     /// Interfaces with an address that packets for the Internet could come from.
     var routable: Set<Int> = []
@@ -41,6 +41,11 @@ public struct KernelState: Sendable {
 
     /// The ports of a bridge, bond, team or VRF.
     public func ports(of master: Int) -> Set<Int> { ports[master] ?? [] }
+
+    /// The HSR or PRP links that send by a link.
+    func hsrLinks(over index: Int) -> [Int] {
+        (uppers[index] ?? []).filter { links[$0]?.hsrPorts.contains(index) ?? false }
+    }
 
     /// Since when an interface is up without ever having had an address; `nil` when it had one, or is down.
     public func settlingSince(_ index: Int) -> Duration? { settling[index] }

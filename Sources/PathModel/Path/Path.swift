@@ -208,6 +208,8 @@ public enum UnsatisfiedReason: String, Hashable, Sendable, CaseIterable {
     case linkDown = "link_down"
     /// The cable is out, or the peer is down.
     case noCarrier = "no_carrier"
+    /// The port of a bridge that leads to the router does not forward: the spanning tree keeps it back.
+    case portNotForwarding = "port_not_forwarding"
     /// The link waits for 802.1X or for the access point.
     case dormant = "dormant"
     case noAddress = "no_address"
@@ -237,6 +239,8 @@ public enum UnsatisfiedReason: String, Hashable, Sendable, CaseIterable {
     case gatewayUnreachable = "gateway_unreachable"
     /// A packet filter or an IPsec policy of this machine refuses connections (rule S55).
     case blockedByFirewall = "blocked_by_firewall"
+    /// A tunnel has no peer, or no IPsec policy, for packets to the Internet (rule S18).
+    case noPeer = "no_peer"
 }
 
 public struct ReasonSubject: Hashable, Sendable {
@@ -258,6 +262,8 @@ public struct ReasonSubject: Hashable, Sendable {
         /// The reason holds for what carries this interface, which the subject names if it is known: the way of a tunnel's
         /// own packets, or the port of a bridge behind which the router is.
         case lower(of: String)
+        /// No route leads to the remote end of this tunnel.
+        case remote(IPAddress, of: String)
         /// What refuses connections behind the forwarding table.
         case output(OutputObstacle)
         /// A program keeps the carrier off (`protodown`).
@@ -270,10 +276,26 @@ public struct ReasonSubject: Hashable, Sendable {
         case loopback
         /// The default route leads by a port, whose traffic belongs to this master.
         case port(of: String)
+        /// It has no ports to send through.
+        case noPorts
+        /// It is a bond in mode active-backup that holds none of its ports for active.
+        case noActivePort
+        /// It is a team that no daemon has given a mode, so that the kernel drops all packets.
+        case noTeamMode
+        /// The spanning tree of this bridge holds the port in a state other than forwarding.
+        case notForwarding(of: String, BridgePortState)
         /// Another machine has this address too (RFC 4862 section 5.4).
         case duplicate(IPAddress)
         /// The interface has no address of its own to look for IPv6 neighbours with.
         case noLinkLocal
+        /// Replies arrive in this VRF, and sockets outside of it do not receive them.
+        case repliesStay(in: String)
+        /// The interface is in this VRF, whose table only programs that are bound to it use.
+        case inVRF(String)
+        /// A route leads into this VRF, whose own table has none.
+        case noRouteInVRF(String)
+        /// A tunnel refuses what the table sends into it.
+        case tunnel(TunnelRefusal)
         /// No rule leads to the table of local addresses, so that nothing that comes to this address is taken.
         case noLocalTable(IPAddress)
     }
@@ -413,6 +435,8 @@ public enum PathWarning: String, Hashable, Sendable, CaseIterable {
     case linkLocalSource = "link_local_source"
     /// An interface in use is dormant: it sends, but what is behind it may not let it in before 802.1X is done (rule S12).
     case waitsForAuthentication = "waits_for_authentication"
+    /// A bond, team or HSR link in use has a port that does not work, and sends by the others (rule S15).
+    case redundancyLost = "redundancy_lost"
     /// A gateway in use does not answer ARP or Neighbor Solicitation (rule S52).
     case gatewayUnresolved = "gateway_unresolved"
     /// UDP datagrams that no connect(2) went before leave in another way than connections, or alone (rule S20).

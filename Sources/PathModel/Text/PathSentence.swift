@@ -48,7 +48,9 @@ public enum PathSentence {
     private static func phrase(_ field: PathField, _ path: Path, _ previous: Path) -> String? {
         switch field {
         case .status, .unsatisfiedReason: nil
-        case .interfaces: difference(path.interfaces.map(\.name), previous.interfaces.map(\.name), "interface")
+        case .interfaces:
+            difference(path.interfaces.map(\.name), previous.interfaces.map(\.name), "interface")
+                ?? types(path, previous)
         case .isExpensive: path.isExpensive ? "became expensive" : "is no longer expensive"
         case .isConstrained: path.isConstrained ? "became constrained" : "is no longer constrained"
         case .isUltraConstrained:
@@ -66,6 +68,15 @@ public enum PathSentence {
             path.warnings.isEmpty
                 ? "no longer has warnings" : "has warnings: \(path.warnings.map(\.rawValue).joined(separator: ", "))"
         }
+    }
+
+    /// Such as `bond0 is now of type wifi`; `nil` when no interface changed its type.
+    private static func types(_ path: Path, _ previous: Path) -> String? {
+        let changed = path.interfaces.filter { new in
+            previous.interfaces.contains { $0.index == new.index && $0.type != new.type }
+        }
+        let phrases = changed.map { "uses \($0.name) as \($0.type.rawValue)" }
+        return phrases.isEmpty ? nil : phrases.joined(separator: ", ")
     }
 
     private static func sources(of path: Path) -> [IPAddress] {

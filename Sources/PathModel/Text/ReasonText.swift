@@ -24,6 +24,7 @@ public struct ReasonText: Hashable, Sendable {
             guard let lower = subject.interface else { return "\(upper) has no route to its remote end" }
             let bare = clause(reason, ReasonSubject(interface: lower))
             return "\(upper) runs over \(lower), which \(bare.drop { $0 != " " }.dropFirst())"
+        case .remote(let remote, let tunnel): return "\(tunnel) has no route to its remote end \(remote)"
         case .source(let source):
             return "\(clause(reason, subject.unobstructed)) for packets from \(source)"
         case .heldDown: return "\(interface) is held down by a program (protodown)"
@@ -34,9 +35,21 @@ public struct ReasonText: Hashable, Sendable {
         case .loopback: return "the \(family)default route points back to this machine, via \(interface)"
         case .port(let master):
             return "the \(family)default route uses \(interface), a port of \(master), which receives all replies"
+        case .noPorts: return "\(interface) has no ports"
+        case .noActivePort: return "\(interface) has no active port"
+        case .noTeamMode: return "the team \(interface) has no mode, so that it drops all packets"
+        case .notForwarding(let bridge, let state):
+            return "\(bridge) runs over \(interface), whose spanning tree state is \(state)"
         case .duplicate(let address): return "\(address) on \(interface) is also used by another machine"
         case .noLinkLocal: return "\(interface) has no link-local address, which neighbour discovery needs"
         case .output(let obstacle): return "\(obstacle.name) refuses \(family)connections via \(interface)"
+        case .repliesStay(let vrf):
+            return "replies arrive in the VRF \(vrf), and sockets outside of it do not receive them"
+        case .inVRF(let vrf): return "\(interface) is in the VRF \(vrf), which only programs bound to it use"
+        case .noRouteInVRF(let vrf): return "the \(family)default route leads into the VRF \(vrf), which has none"
+        case .tunnel(.noPeer): return "no peer of \(interface) has \(family)allowed addresses for the Internet"
+        case .tunnel(.noEndpoint): return "the peer of \(interface) has no endpoint"
+        case .tunnel(.noPolicy): return "\(interface) has no IPsec policy and state for \(family)packets"
         case .noLocalTable(let address):
             return "no rule selects the table local, so replies to \(address) are dropped"
         case nil: break
@@ -45,6 +58,7 @@ public struct ReasonText: Hashable, Sendable {
         case .noInterface: subject.interface.map { "there is no interface \($0)" } ?? "there is no network interface"
         case .linkDown: "\(interface) is administratively down"
         case .noCarrier: "\(interface) has no carrier"
+        case .portNotForwarding: "\(interface) does not forward"
         case .dormant: "\(interface) is waiting for authentication"
         case .noAddress: "\(interface) has no address"
         case .dadPending: "\(interface) is checking its address for duplicates"
@@ -62,6 +76,7 @@ public struct ReasonText: Hashable, Sendable {
         case .rfkillWwan: "cellular is disabled by rfkill"
         case .policy: "the configuration requires \(demand(subject.demand))"
         case .gatewayUnreachable: "the \(family)gateway on \(interface) does not answer"
+        case .noPeer: "\(interface) has no peer for \(family)packets"
         case .blockedByFirewall: "a packet filter refuses \(family)connections via \(interface)"
         }
     }
@@ -89,6 +104,7 @@ public struct ReasonText: Hashable, Sendable {
         case .lower(let tunnel):
             guard subject.interface == nil else { break }
             return "`ip -d link show \(tunnel)` shows the remote end, `ip route get` the route to it"
+        case .remote(let remote, _): return "`ip route get \(remote)`, then add a route to it past the tunnel"
         case .source(let source):
             return "`\(option) rule show`, `\(option) route show table all`: "
                 + "check which rule applies to packets from \(source)"
@@ -99,17 +115,32 @@ public struct ReasonText: Hashable, Sendable {
         case .tooSmallForIPv6: return hint(reason, subject, withIPv6: "`ip link set \(interface) mtu 1280`")
         case .loopback: return "`\(option) route del default dev \(interface)`, then add one via a gateway"
         case .port(let master): return "move the addresses and routes of \(interface) to \(master)"
+        case .noActivePort: return "`cat /proc/net/bonding/\(interface)`"
+        case .noTeamMode: return "start its daemon: `teamd -d -t \(interface) -c CONFIGURATION`"
+        case .noPorts: return "`ip link set PORT master \(interface)`"
+        case .notForwarding(_, .listening), .notForwarding(_, .learning):
+            return "wait for twice the forward delay; `bridge -d link show dev \(interface)`"
+        case .notForwarding: return "`bridge -d link show dev \(interface)`: find out what blocks the port"
         case .duplicate: return "change the address on one of the two: `ip address show dev \(interface) dadfailed`"
         case .noLinkLocal:
             return "`ip address add fe80::1/64 dev \(interface)`; "
                 + "see also `sysctl net.ipv6.conf.\(interface).addr_gen_mode`"
         case .output(let obstacle): return obstacle.hint
+        case .repliesStay(let vrf):
+            return "`sysctl net.ipv4.tcp_l3mdev_accept=1 net.ipv4.udp_l3mdev_accept=1`, or `ip vrf exec \(vrf) PROGRAM`"
+        case .inVRF(let vrf): return "`ip vrf exec \(vrf) PROGRAM`, or monitor it as a view with `oif: \(vrf)`"
+        case .noRouteInVRF(let vrf): return "`\(option) route add default via GATEWAY vrf \(vrf)`"
+        case .tunnel(.noPeer):
+            return "`wg show \(interface) allowed-ips`, then `wg set \(interface) peer KEY allowed-ips …`"
+        case .tunnel(.noEndpoint): return "`wg set \(interface) peer KEY endpoint HOST:PORT`"
+        case .tunnel(.noPolicy): return "`ip xfrm policy`, `ip xfrm state`"
         case .noLocalTable: return "`\(option) rule add pref 0 lookup local`"
         case nil: break
         }
         switch reason {
         case .noInterface: return "check the driver and `ip link`"
         case .linkDown: return "`ip link set \(interface) up`"
+        case .portNotForwarding: return "`bridge -d link show dev \(interface)`"
         case .noCarrier: return "check the cable, the switch port or the access point"
         case .dormant: return "check 802.1X or the Wi-Fi password: `journalctl -u wpa_supplicant`"
         case .noAddress: return "check DHCP and router advertisements: `ip address show dev \(interface)`"
@@ -129,6 +160,7 @@ public struct ReasonText: Hashable, Sendable {
             return subject.demand == "require_vpn"
                 ? "start the VPN" : "change the monitor, or bring up a matching interface"
         case .gatewayUnreachable: return "check the router: `ip neighbor show dev \(interface)`"
+        case .noPeer: return "`wg show \(interface)`, `ip xfrm policy`"
         case .blockedByFirewall: return OutputObstacle.filter([]).hint
         }
     }

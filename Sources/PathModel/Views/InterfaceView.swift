@@ -23,6 +23,8 @@ public struct InterfaceView: Hashable, Sendable {
     public var hardwareAddress: [UInt8]
     /// The name of the bridge, bond, team or VRF it is a port of.
     public var master: String?
+    /// The ports of a bond, team or HSR link; `nil` for other links.
+    public var ports: PortCount?
     /// How often the carrier changed since the link was made.
     public var carrierChanges: UInt32
     /// Its addresses, IPv4 first.
@@ -51,6 +53,7 @@ public struct InterfaceView: Hashable, Sendable {
         mtu = link.mtu
         hardwareAddress = link.hardwareAddress
         master = link.master.flatMap { judge.state.links[$0]?.name }
+        ports = judge.portCount(of: link)
         carrierChanges = link.carrierChanges
         addresses = (judge.state.addresses[link.index] ?? []).map(AddressView.init).sorted { $0.sortKey < $1.sortKey }
         isRequired = judge.isRequired(link)

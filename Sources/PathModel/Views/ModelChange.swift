@@ -6,6 +6,8 @@ public enum ModelChange: Hashable, Sendable {
     case interfaceAdded(InterfaceView)
     case interfaceRemoved(InterfaceView)
     case interfaceChanged(InterfaceView, changed: [InterfaceField], previous: InterfaceView)
+    /// A bond, team or HSR link lost a port, or all its ports work again.
+    case redundancyChanged(InterfaceView, isLost: Bool)
     case addressAdded(AddressView, interface: InterfaceView)
     case addressRemoved(AddressView, interface: InterfaceView)
     /// The routers in use changed for one family on one interface; `nil` where there is none.

@@ -14,7 +14,7 @@ extension InterfaceJudge {
     /// neither loopback nor a port nor on the ignore list, and wanted.
     public func multicastLinks(where isWanted: (Link) -> Bool = { _ in true }) -> [MulticastLinkView] {
         state.links.values.sorted { $0.index < $1.index }.compactMap { link in
-            guard link.isUsable, link.flags.contains(.multicast), !isLoopback(link), !isEnslaved(link),
+            guard isUsable(link), link.flags.contains(.multicast), !isLoopback(link), !isEnslaved(link),
                 !isListedIgnored(link), isWanted(link)
             else { return nil }
             let usable = (state.addresses[link.index] ?? []).filter {

@@ -26,6 +26,7 @@ public enum SnapshotDiff {
             let fields = InterfaceField.differences(before, current)
             var changes: [ModelChange] = []
             if !fields.isEmpty { changes.append(.interfaceChanged(current, changed: fields, previous: before)) }
+            changes += redundancy(from: before, to: current)
             let (old, new) = (Set(before.addresses.map(\.key)), Set(current.addresses.map(\.key)))
             for address in before.addresses where !new.contains(address.key) {
                 changes.append(.addressRemoved(address, interface: current))
@@ -37,6 +38,16 @@ public enum SnapshotDiff {
         default:
             return []
         }
+    }
+
+    private static func redundancy(from before: InterfaceView, to current: InterfaceView) -> [ModelChange] {
+        guard let old = before.ports, let new = current.ports, old != new else { return [] }
+        let (failed, recovered) = (Set(new.failed).subtracting(old.failed), Set(old.failed).subtracting(new.failed))
+        if !failed.isEmpty, new.working < old.working || !recovered.isEmpty {
+            return [.redundancyChanged(current, isLost: true)]
+        }
+        let isRestored = !old.failed.isEmpty && new.failed.isEmpty && new.working > 1
+        return isRestored ? [.redundancyChanged(current, isLost: false)] : []
     }
 
     public static func interfaces(

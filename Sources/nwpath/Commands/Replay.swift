@@ -6,6 +6,7 @@ internal import Glibc
 internal import LinuxIO
 internal import Netlink
 internal import PathEngine
+internal import PathModel
 internal import PathService
 internal import Spelling
 
@@ -53,7 +54,10 @@ struct Replay: Command {
         if recording.isTorn && !common.isQuiet {
             Terminal.complain("\(file): ends in the middle of a line, which is left out")
         }
-        let engine = ReplayEngine(recording, settings: settings.engine)
+        var engineSettings = settings.engine
+        // What this command is bound to says nothing of the program that recorded.
+        engineSettings.policy.boundInterface = nil
+        let engine = ReplayEngine(recording, settings: engineSettings)
         let isText = Terminal.isInteractive && !common.isJSON
         // One stream and one host, so that two replays of a file are the same to the byte.
         var options = EventHub.Options(host: "replay")

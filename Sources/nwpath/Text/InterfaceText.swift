@@ -40,6 +40,7 @@ struct InterfaceText {
         add("mtu", interface["mtu"]?.int.map { "\($0) bytes" } ?? "")
         add("hardware", interface.text("hardware_address"))
         add("port of", interface.text("master"))
+        add("ports", Self.ports(interface))
         add("carrier", interface["carrier_changes"]?.int.map { Plural.of($0, "change") } ?? "")
         add("notes", Self.notes(interface).joined(separator: ", "))
         for (number, address) in interface.list("addresses").enumerated() {
@@ -50,6 +51,16 @@ struct InterfaceText {
             ])
         }
         return text + sheet.indent(sheet.table(table, isIndented: true))
+    }
+
+    /// Such as `1 of 2 work, not e0`; empty for links without redundancy.
+    private static func ports(_ interface: JSONValue) -> String {
+        guard let ports = interface["ports"], let working = ports["working"]?.int, let total = ports["total"]?.int
+        else {
+            return ""
+        }
+        let failed = ports.texts("failed")
+        return "\(working) of \(total) work" + (failed.isEmpty ? "" : ", not \(failed.joined(separator: ", "))")
     }
 
     /// The name, and the alternative ones behind it.

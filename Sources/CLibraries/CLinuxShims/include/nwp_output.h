@@ -29,6 +29,13 @@ enum { NWP_OUTPUT_CONNECTS = 0, NWP_OUTPUT_STAYS = 1, NWP_OUTPUT_CONFIRMS = 2, N
 /// nothing.
 int nwp_test_output(int protocol, const uint8_t *address, int length, uint16_t port, uint32_t interface, int effort);
 
+/// Sends an empty UDP datagram with a TTL of 1 to port 443 of an address of 4 or 16 bytes, and reads what this machine itself
+/// reports of it at once: the error of send(2), or an ICMP error from the datagram's own source.
+///
+/// Gives 0 when the datagram was accepted, else a positive errno: ENOKEY and EDESTADDRREQ of wireguard, EHOSTUNREACH of an xfrm
+/// interface without a policy or a state.
+int nwp_test_tunnel(const uint8_t *address, int length);
+
 /// Whether a datagram to a socket of this process at 127.0.0.1 or ::1 arrives with the TTL or hop limit that it was given:
 /// 1 if so, or if a filter refuses it (EPERM), 0 with another one, a negative errno when it cannot be sent or does not arrive
 /// within 20 ms.
