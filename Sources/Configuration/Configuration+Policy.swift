@@ -21,7 +21,8 @@ extension Configuration {
             },
             monitors: monitors.map(Self.policy) + views.map(Self.policy),
             requiresVPN: requireVPN,
-            isGatewayStrict: gatewayLiveness.isStrict
+            isGatewayStrict: gatewayLiveness.isStrict,
+            redactsWifi: wifi.isRedacted
         )
     }
 

@@ -45,6 +45,8 @@ public struct Configuration: Hashable, Sendable {
     public var dns = DNSSettings()
     /// Other programs that are asked for details (rule S51).
     public var providers = ProviderSettings()
+    /// What is shown of Wi-Fi networks.
+    public var wifi = WirelessSettings()
     /// Whether a path without a VPN counts as unsatisfied (rule S22).
     public var requireVPN = false
     public var mdns = MulticastSettings()
@@ -175,6 +177,7 @@ extension Configuration: ConfigurationSection {
             \.providers,
             "Programs and interfaces that are queried for details. The status never depends on them."
         ),
+        Setting(section: "wifi", \.wifi, "What is shown of Wi-Fi networks."),
         Setting(
             "require_vpn",
             \.requireVPN,

@@ -123,3 +123,18 @@ public struct ProviderSettings: Hashable, Sendable, ConfigurationSection {
         Setting("ethtool", \.ethtool, .boolean, needsRestart: true, "The kernel's ethtool interface: speed of cables."),
     ]
 }
+
+/// What is shown of Wi-Fi networks.
+public struct WirelessSettings: Hashable, Sendable, ConfigurationSection {
+    /// Whether names (SSIDs) and addresses (BSSIDs) are left out everywhere.
+    public var isRedacted = false
+
+    static let settings: [Setting<WirelessSettings>] = [
+        Setting(
+            "redact",
+            \.isRedacted,
+            .boolean,
+            "Leave names (SSIDs) and addresses (BSSIDs) of Wi-Fi networks out of the API, events, log and metrics."
+        )
+    ]
+}

@@ -33,6 +33,8 @@ public struct InterfaceDocument: JSONObjectWritable, Equatable, Sendable {
     /// Whether it has given itself an IPv4 address out of 169.254.0.0/16 (RFC 3927) and has no other but link-local
     /// ones: it reaches its neighbours, and no DHCP server has answered.
     public var linkLocalOnly: Bool
+    /// `nil` for an interface that is a member of no Wi-Fi network.
+    public var wifi: WirelessDocument?
 
     public func write(to object: inout JSONObjectWriter) {
         object.write("name", name)
@@ -56,6 +58,7 @@ public struct InterfaceDocument: JSONObjectWritable, Equatable, Sendable {
         object.write("is_constrained", isConstrained)
         object.write("addresses", addresses)
         object.write("link_local_only", linkLocalOnly)
+        object.writeIfPresent("wifi", wifi)
     }
 
     /// Shows an interface; remaining lifetimes are counted from `now`, the time since boot.
@@ -82,6 +85,7 @@ public struct InterfaceDocument: JSONObjectWritable, Equatable, Sendable {
         addresses = view.addresses.map { AddressDocument($0, at: now) }
         let held = view.addresses.map(\.address)
         linkLocalOnly = held.allSatisfy(\.isLinkLocal) && held.contains { $0.family == .ipv4 }
+        wifi = view.wifi.map(WirelessDocument.init)
     }
 
     /// Such as `02:00:5e:10:00:01`.
@@ -172,6 +176,7 @@ extension InterfaceDocument {
             .added("is_constrained", .truth, "Whether programs should spare traffic on it.")
             .added("addresses", .list(of: AddressDocument.form), "Its addresses, IPv4 first.")
             .added("link_local_only", .truth, "Whether its only addresses are link-local, one out of 169.254.0.0/16.")
+            .optional("wifi", WirelessDocument.form, "Left out unless it is a member of a Wi-Fi network.")
     }
 
     private static var hardwareAddress: Form { .pattern("^[0-9a-f]{2}(:[0-9a-f]{2})*$") }

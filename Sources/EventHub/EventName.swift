@@ -34,6 +34,8 @@ public enum EventName: String, CaseIterable, Sendable {
     case interfaceAdded = "interface.added"
     case interfaceChanged = "interface.changed"
     case interfaceRemoved = "interface.removed"
+    /// It went from one access point of a Wi-Fi network to another one.
+    case interfaceRoamed = "interface.roamed"
     /// A port of a bond, team or HSR link failed.
     case redundancyLost = "interface.redundancy_lost"
     /// All ports of a bond, team or HSR link work again.
@@ -116,6 +118,7 @@ extension EventName {
         case .interfaceAdded: InterfacePresence.form
         case .interfaceChanged: InterfaceChanged.form
         case .interfaceRemoved: InterfacePresence.form
+        case .interfaceRoamed: InterfaceRoamed.form
         case .redundancyLost, .redundancyRestored: RedundancyChanged.form
         case .addressAdded, .addressRemoved: AddressChanged.form
         case .routeChanged: RouteChanged.form

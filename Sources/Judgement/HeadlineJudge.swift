@@ -524,9 +524,8 @@ extension UnsatisfiedReason {
         case .noDefaultRoute, .routeUnreachable, .routeProhibited, .routeBlackhole, .gatewayUnreachable,
             .preferredRouteLinkDown:
             true
-        case .noInterface, .linkDown, .noCarrier, .portNotForwarding, .dormant, .noAddress, .dadPending, .configuring,
-            .noSourceAddress,
-            .rfkillWifi, .rfkillWwan, .policy, .blockedByFirewall, .noPeer:
+        case .noInterface, .linkDown, .noCarrier, .portNotForwarding, .dormant, .wifiAuthenticationFailed, .noAddress,
+            .dadPending, .configuring, .noSourceAddress, .rfkillWifi, .rfkillWwan, .policy, .blockedByFirewall, .noPeer:
             false
         }
     }

@@ -20,6 +20,14 @@ public enum ExplanationReader {
         return isMeant ? configuration.servers : []
     }
 
+    /// What the kernel says of Wi-Fi interfaces and radio switches now, beside the name servers.
+    public static func providerFacts(dns: DNSConfiguration) -> ProviderFacts {
+        var facts = ProviderFacts(dns: dns)
+        facts.wireless = WirelessProvider.current()
+        facts.radios = RadioSwitchProvider.current()
+        return facts
+    }
+
     /// Reads links, addresses, rules, nexthops, neighbours, and the routes that explain a refusal.
     ///
     /// Of a full table only the first entries are read; what is missed then is told less precisely, never wrongly.
@@ -29,6 +37,7 @@ public enum ExplanationReader {
     ///   - dns: The name servers.
     ///   - uid: The user whose packets are in question.
     ///   - now: The time since boot.
+    ///   - hasRadios: Whether nl80211 and rfkill are queried as well.
     /// - Returns: What to explain by.
     /// - Throws: ``NetlinkError`` when links, addresses or rules cannot be read.
     public static func facts(
@@ -36,7 +45,8 @@ public enum ExplanationReader {
         policy: PathPolicy,
         dns: DNSConfiguration,
         uid: UInt32,
-        at now: Duration
+        at now: Duration,
+        hasRadios: Bool = false
     ) throws(NetlinkError) -> ExplanationFacts {
         var state = KernelState()
         let links = try kernel.links().values
@@ -55,11 +65,15 @@ public enum ExplanationReader {
         let virtual = VirtualLinkProvider { state.links }
         virtual.refresh()
         let devices = virtual.tunnels.map { ($0, DeviceFacts(role: .vpn)) }
-        let provided = ProviderFacts(
+        var provided = ProviderFacts(
             dns: dns,
             devices: Dictionary(uniqueKeysWithValues: devices),
             teams: virtual.teams
         )
+        if hasRadios {
+            provided.wireless = WirelessProvider.current()
+            provided.radios = RadioSwitchProvider.current()
+        }
         return ExplanationFacts(
             judge: InterfaceJudge(state: state, facts: provided, policy: policy),
             rules: try kernel.rules().values,

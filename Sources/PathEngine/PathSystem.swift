@@ -57,7 +57,9 @@ public final class PathSystem {
                 providers.measureWires()
                 engine.take(providers.facts, from: "start")
             case .audit: providers.refresh()
-            case .update(let update) where update.changes.contains(where: \.isOfInterface): scheduleRefresh()
+            case .update(let update) where update.changes.contains(where: \.isOfInterface):
+                noteWireless(update.changes)
+                scheduleRefresh()
             default: break
             }
             handler(event)
@@ -71,6 +73,14 @@ public final class PathSystem {
         refreshTimer = nil
         engine.stop()
         providers.stop()
+    }
+
+    /// nl80211 does not announce that an access point lets data pass, rtnetlink does.
+    private func noteWireless(_ changes: [ModelChange]) {
+        for case .interfaceChanged(let view, let changed, _) in changes
+        where view.wifi != nil && !Set(changed).isDisjoint(with: [.up, .carrier, .operstate]) {
+            providers.noteWireless(view.index, isUp: view.isUp)
+        }
     }
 
     /// Asks the providers about new interfaces, at most once a second: a storm of links must not become one of questions.

@@ -27,6 +27,7 @@ extension PathSystem: DaemonPart {
     func register(in registry: MetricRegistry) {
         registry.add { [unowned self] in collectPaths(&$0) }
         registry.add { [unowned self] in collectInterfaces(&$0) }
+        registry.add { [unowned self] in collectWireless(&$0) }
         registry.add { [unowned self] in collectKernel(&$0) }
     }
 
@@ -90,6 +91,30 @@ extension PathSystem: DaemonPart {
         for name in engine.core.judge.missingRequired { writer.write(Family.interfaceRequired, true, name) }
     }
 
+    private func collectWireless(_ writer: inout MetricWriter) {
+        let families = [
+            Family.wifiInfo, Family.wifiAuthorized, Family.wifiSignal, Family.wifiFrequency, Family.wifiReceiveRate,
+            Family.wifiTransmitRate, Family.wifiRoams,
+        ]
+        for family in families { writer.declare(family) }
+        for view in engine.core.interfaces where !view.isIgnored {
+            guard let wifi = view.wifi else { continue }
+            writer.write(Family.wifiRoams, Double(wifi.roams), view.name)
+            guard wifi.isAuthorized != nil || wifi.frequency != nil else { continue }
+            let document = WirelessDocument(wifi)
+            let labels = [view.name, document.network ?? "", document.bssid ?? "", document.band ?? ""]
+            writer.write(Family.wifiInfo, 1, labels: labels)
+            func write(_ family: MetricFamily, _ value: Int?, times factor: Double = 1) {
+                if let value { writer.write(family, Double(value) * factor, view.name) }
+            }
+            if let isAuthorized = wifi.isAuthorized { writer.write(Family.wifiAuthorized, isAuthorized, view.name) }
+            write(Family.wifiSignal, wifi.signal)
+            write(Family.wifiFrequency, wifi.frequency, times: 1_000_000)
+            write(Family.wifiReceiveRate, wifi.receiveRate)
+            write(Family.wifiTransmitRate, wifi.transmitRate)
+        }
+    }
+
     private func collectKernel(_ writer: inout MetricWriter) {
         let statistics = engine.statistics
         for group in EventGroup.allCases {
@@ -107,7 +132,7 @@ extension Shortcoming {
     /// Whether the link itself is down, rather than without address or route.
     fileprivate var isOfLink: Bool {
         switch self {
-        case .linkDown, .noCarrier, .lowerLayerDown, .notPresent, .testing, .notForwarding: true
+        case .linkDown, .noCarrier, .lowerLayerDown, .notPresent, .testing, .notForwarding, .authenticationFailed: true
         case .loopback, .enslaved, .ignored, .dormant, .noAddress, .dadPending, .noRoute: false
         }
     }
@@ -168,6 +193,33 @@ private enum Family {
         ["device", "family", "scope"]
     )
     static let mtu = MetricFamily.gauge("interface_mtu_bytes", "The largest packet.", ["device"])
+    static let wifiInfo = MetricFamily.info(
+        "wifi",
+        "The Wi-Fi network that an interface is associated with.",
+        ["device", "ssid", "bssid", "band"]
+    )
+    static let wifiAuthorized = MetricFamily.gauge(
+        "wifi_authorized",
+        "Whether the access point lets data pass.",
+        ["device"]
+    )
+    static let wifiSignal = MetricFamily.gauge("wifi_signal_dbm", "The average signal of the access point.", ["device"])
+    static let wifiFrequency = MetricFamily.gauge("wifi_frequency_hertz", "The channel's centre.", ["device"])
+    static let wifiReceiveRate = MetricFamily.gauge(
+        "wifi_receive_bits_per_second",
+        "What the access point last sent with.",
+        ["device"]
+    )
+    static let wifiTransmitRate = MetricFamily.gauge(
+        "wifi_transmit_bits_per_second",
+        "What was last sent to the access point with.",
+        ["device"]
+    )
+    static let wifiRoams = MetricFamily.counter(
+        "wifi_roams",
+        "Changes of the access point within a network.",
+        ["device"]
+    )
     static let ports = MetricFamily.gauge("interface_ports", "The ports of a bond, team or HSR link.", ["device"])
     static let workingPorts = MetricFamily.gauge(
         "interface_ports_working",

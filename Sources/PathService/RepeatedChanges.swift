@@ -30,7 +30,7 @@ struct RepeatedChanges {
     /// Whether another record of the update says it.
     func contains(_ change: ModelChange) -> Bool {
         switch change {
-        case .interfaceAdded, .interfaceRemoved, .redundancyChanged, .gatewayReachability: false
+        case .interfaceAdded, .interfaceRemoved, .interfaceRoamed, .redundancyChanged, .gatewayReachability: false
         case .interfaceChanged(let view, let fields, _):
             Set(fields).isSubset(of: [.up, .carrier, .operstate]) && Self.isReason(view, of: paths)
         case .addressAdded(let address, let view), .addressRemoved(let address, let view):

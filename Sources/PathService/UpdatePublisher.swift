@@ -127,6 +127,12 @@ public struct UpdatePublisher {
         case .interfaceChanged(let view, let changed, let previous):
             let (new, old) = (InterfaceDocument(view, at: now), InterfaceDocument(previous, at: now))
             return publish(InterfaceChanged(new, changed: changed, previous: old, cause: cause))
+        case .interfaceRoamed(let view, let previous):
+            guard let wifi = view.wifi, var before = previous.wifi else { return nil }
+            // Between the two it may have been published without an access point.
+            if before.bssid == nil { (before.bssid, before.ssid) = (wifi.roamedFrom, wifi.ssid) }
+            let (new, old) = (WirelessDocument(wifi), WirelessDocument(before))
+            return publish(InterfaceRoamed(new, previous: old, on: InterfaceReference(view), cause: cause))
         case .redundancyChanged(let view, let isLost):
             return publish(RedundancyChanged(InterfaceDocument(view, at: now), isLost: isLost, cause: cause))
         case .addressAdded(let address, let view):

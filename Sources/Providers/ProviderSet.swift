@@ -172,7 +172,13 @@ public final class ProviderSet {
         facts = merged
     }
 
-    /// Whether Wi-Fi signals are sampled: only while somebody subscribes to link quality (rule S39).
+    /// Notes that a Wi-Fi interface was set up or down, associated, authorized or lost its access point.
+    public func noteWireless(_ index: Int, isUp: Bool) {
+        guard isRunning, isEnabled(.nl80211) else { return }
+        if isUp { wireless.refreshSoon() } else { wireless.setDown(index) }
+    }
+
+    /// Whether Wi-Fi signals are sampled often, as while a stream is open (rule S39).
     public var samplesSignals: Bool {
         get { wireless.isSampling }
         set { wireless.isSampling = newValue }

@@ -53,7 +53,8 @@ public struct ProviderSnapshot: Hashable, Sendable {
                 isWifiBlocked: managerRadios.isWifiBlocked || radios.isWifiBlocked,
                 isWwanBlocked: managerRadios.isWwanBlocked || radios.isWwanBlocked,
                 hasWifi: managerRadios.hasWifi || radios.hasWifi || !wireless.isEmpty,
-                hasWwan: managerRadios.hasWwan || radios.hasWwan || hasModem
+                hasWwan: managerRadios.hasWwan || radios.hasWwan || hasModem,
+                isWifiBlockedByHardware: radios.isWifiBlockedByHardware
             ),
             teams: teams,
             isConnecting: isConnecting

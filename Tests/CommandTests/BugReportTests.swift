@@ -66,6 +66,23 @@ import Testing
         "location":"http://me:pw@login.hidden.test/x;y","metrics":["a{t=\"http://q.test/?key=hunter2\"} 1"]}
         """#
 
+    @Test func `Wi-Fi networks are not told`() throws {
+        let value = try JSONValue(
+            parsing: """
+                {"interfaces":[{"name":"wlan0","wifi":{"ssid":"office-7","bssid":"02:00:00:00:01:00"}},
+                {"name":"wlan1","wifi":{"ssid":null,"ssid_hex":"ff41"}}],
+                "message":"wlan0 is associated with office-7 but not authorized"}
+                """
+        )
+        var redactor = Redactor(isFull: false, salt: 1)
+        redactor.learn(value)
+        let redacted = redactor.redact(value)
+        let text = try String(decoding: OrderedJSONEncoder().encode(redacted), as: UTF8.self)
+        for secret in ["office-7", "ff41", "01:00"] { #expect(!text.contains(secret), "\(text)") }
+        #expect(redacted.text("message").hasPrefix("wlan0 is associated with name-"))
+        #expect(Redactor(isFull: true, salt: 1).redact(value) == value)
+    }
+
     @Test func `URLs, search domains, hosts and targets are not told`() throws {
         let value = try JSONValue(parsing: Self.report)
         var redactor = Redactor(isFull: false, salt: 1)

@@ -74,6 +74,7 @@ private struct Key: Sendable, CustomTestStringConvertible {
         Key("providers.modemmanager", ["false"], ["0"], needsRestart: true),
         Key("providers.nl80211", ["false"], ["False"], needsRestart: true),
         Key("providers.ethtool", ["false"], ["False"], needsRestart: true),
+        Key("wifi.redact", ["true"], ["on"]),
         Key("require_vpn", ["true"], ["yes"]),
         Key("mdns.enabled", ["false"], ["disabled"], needsRestart: true),
         Key("mdns.census_interval", ["10s", "1d"], ["9999ms", "86401s", "0"], needsRestart: true),

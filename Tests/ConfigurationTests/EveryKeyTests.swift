@@ -31,7 +31,8 @@ import Testing
             Self.containers.map(\.key) == [
                 "tls_server_config", "log", "debounce", "connectivity", "probes", "probes.active", "interfaces",
                 "monitors",
-                "views", "gateway_liveness", "dns", "providers", "mdns", "diagnosis", "diagnosis.dns", "diagnosis.nq",
+                "views", "gateway_liveness", "dns", "providers", "wifi", "mdns", "diagnosis", "diagnosis.dns",
+                "diagnosis.nq",
                 "diagnosis.budgets", "traffic", "limits",
             ]
         )

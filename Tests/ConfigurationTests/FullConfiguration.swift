@@ -75,6 +75,8 @@ let fullConfiguration = """
       modemmanager: false
       nl80211: false
       ethtool: false
+    wifi:
+      redact: true
     require_vpn: true
     mdns:
       enabled: true

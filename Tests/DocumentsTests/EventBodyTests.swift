@@ -27,12 +27,12 @@ struct Example: Sendable, CustomTestStringConvertible {
         message: "RTM_NEWLINK",
         received: WallTime(nanoseconds: 1_795_176_000_000_000_000)
     )
-    private static let causeText =
+    static let causeText =
         #""cause":{"kind":"link","source":"rtnetlink","message":"RTM_NEWLINK","#
         + #""received":"2026-11-20T12:00:00.000000000Z"}"#
     private static let pointer = #""cause":{"kind":"link","seq":43}"#
 
-    private static func text(_ document: some JSONObjectWritable) -> String {
+    static func json(_ document: some JSONObjectWritable) -> String {
         (try? OrderedJSONEncoder().string(document)) ?? "?"
     }
 
@@ -44,6 +44,11 @@ struct Example: Sendable, CustomTestStringConvertible {
         return document
     }
 
+    /// A Wi-Fi station at one of two access points.
+    static func station(_ number: UInt8, signal: Int?) -> WirelessFacts {
+        WirelessFacts(mode: 2, ssid: Array("office-7".utf8), signal: signal, bssid: [2, 0, 0, 0, number, 0])
+    }
+
     private static let clock = ManualClock()
     private static let printer = ServiceDocument(Sample.service(), clock: clock)
     private static let satisfied = PathDocument(Sample.satisfied)
@@ -53,7 +58,8 @@ struct Example: Sendable, CustomTestStringConvertible {
     private static let dns = DNSDocument(Sample.dns)
     private static let noDNS = DNSDocument(DNSState(servers: Sample.dns.servers, source: "resolved"))
 
-    static let all = headlines + paths + interfaces + gateways + services + probes + verdicts + traffic + streams
+    static let all =
+        headlines + paths + interfaces + roams + gateways + services + probes + verdicts + traffic + streams
 
     // MARK: - Paths
 
@@ -61,12 +67,12 @@ struct Example: Sendable, CustomTestStringConvertible {
         Example(
             body: PathSnapshot(monitor: "default", path: satisfied, sentence: "Path default is satisfied via eth0"),
             summary: "info path.snapshot Path default is satisfied via eth0",
-            data: #""monitor":"default","path":"# + text(satisfied) + "}"
+            data: #""monitor":"default","path":"# + json(satisfied) + "}"
         ),
         Example(
             body: PathSnapshot(monitor: "wired", path: unsatisfied, sentence: "Path wired is unsatisfied"),
             summary: "warning path.snapshot Path wired is unsatisfied",
-            data: #""monitor":"wired","path":"# + text(unsatisfied) + "}"
+            data: #""monitor":"wired","path":"# + json(unsatisfied) + "}"
         ),
         Example(
             body: PathChanged(
@@ -79,8 +85,8 @@ struct Example: Sendable, CustomTestStringConvertible {
                 sentence: "Path default is unsatisfied: eth0 has no carrier"
             ),
             summary: "error path.changed Path default is unsatisfied: eth0 has no carrier",
-            data: #""monitor":"default","changed":["status","interfaces"],"path":"# + text(unsatisfied)
-                + #","previous":"# + text(satisfied).dropLast() + #","duration_seconds":82.554},"# + causeText
+            data: #""monitor":"default","changed":["status","interfaces"],"path":"# + json(unsatisfied)
+                + #","previous":"# + json(satisfied).dropLast() + #","duration_seconds":82.554},"# + causeText
                 + #","evaluation_seconds":0.00025}"#
         ),
         Example(
@@ -94,8 +100,8 @@ struct Example: Sendable, CustomTestStringConvertible {
                 sentence: "Path default is satisfied via eth0"
             ),
             summary: "info path.changed Path default is satisfied via eth0",
-            data: #""monitor":"default","changed":["status"],"path":"# + text(satisfied)
-                + #","previous":"# + text(unsatisfied).dropLast() + #","duration_seconds":1.235},"# + pointer
+            data: #""monitor":"default","changed":["status"],"path":"# + json(satisfied)
+                + #","previous":"# + json(unsatisfied).dropLast() + #","duration_seconds":1.235},"# + pointer
                 + #","evaluation_seconds":2.5}"#
         ),
         Example(
@@ -123,8 +129,8 @@ struct Example: Sendable, CustomTestStringConvertible {
         return Example(
             body: InterfaceChanged(now, changed: fields, previous: interface(old), cause: cause.pointing(to: 43)),
             summary: summary,
-            data: #""interface":"# + text(now) + #","changed":["# + names + #"],"previous":"#
-                + text(interface(old)) + "," + pointer + "}"
+            data: #""interface":"# + json(now) + #","changed":["# + names + #"],"previous":"#
+                + json(interface(old)) + "," + pointer + "}"
         )
     }
 
@@ -137,7 +143,7 @@ struct Example: Sendable, CustomTestStringConvertible {
         return Example(
             body: RedundancyChanged(bond, isLost: isLost, cause: cause),
             summary: summary,
-            data: #""interface":"# + text(bond) + "," + causeText + "}"
+            data: #""interface":"# + json(bond) + "," + causeText + "}"
         )
     }
 
@@ -145,17 +151,17 @@ struct Example: Sendable, CustomTestStringConvertible {
         Example(
             body: InterfacePresence(interface(), isAdded: true, cause: cause),
             summary: "info interface.added eth0 appeared",
-            data: #""interface":"# + text(interface()) + "," + causeText + "}"
+            data: #""interface":"# + json(interface()) + "," + causeText + "}"
         ),
         Example(
             body: InterfacePresence(interface(), isAdded: false, cause: cause),
             summary: "info interface.removed eth0 was removed",
-            data: #""interface":"# + text(interface()) + "," + causeText + "}"
+            data: #""interface":"# + json(interface()) + "," + causeText + "}"
         ),
         Example(
             body: InterfacePresence(interface { $0.required = true }, isAdded: false, cause: cause),
             summary: "warning interface.removed eth0 was removed",
-            data: #""interface":"# + text(interface { $0.required = true }) + "," + causeText + "}"
+            data: #""interface":"# + json(interface { $0.required = true }) + "," + causeText + "}"
         ),
         redundancy("warning interface.redundancy_lost eth0 has 1 of 3 working ports; e0, e2 failed", isLost: true) {
             $0.ports = PortCount(working: 1, total: 3, failed: ["e0", "e2"])
@@ -231,6 +237,9 @@ struct Example: Sendable, CustomTestStringConvertible {
                 $0.isConstrained = true
             }
         ),
+        changed([.wifi], "info interface.changed eth0 is associated with office-7") {
+            $0.wifi = WirelessDocument(station(1, signal: -47))
+        },
         changed([.ignored], "info interface.changed eth0 changed ignored to true") {
             $0.ignored = true
             $0.usable = false
@@ -267,44 +276,44 @@ struct Example: Sendable, CustomTestStringConvertible {
         Example(
             body: GatewayChanged(router, previous: nil, cause: cause),
             summary: "info gateway.changed New default IPv4 gateway on eth0: 192.0.2.1",
-            data: #""interface":{"name":"eth0"},"gateway":"# + text(router) + #","previous":null,"# + causeText + "}"
+            data: #""interface":{"name":"eth0"},"gateway":"# + json(router) + #","previous":null,"# + causeText + "}"
         ),
         Example(
             body: GatewayChanged(sixth, previous: router, cause: cause),
             summary: "info gateway.changed New default IPv6 gateway on eth0: fe80::1%eth0",
-            data: #""interface":{"name":"eth0"},"gateway":"# + text(sixth) + #","previous":"# + text(router) + ","
+            data: #""interface":{"name":"eth0"},"gateway":"# + json(sixth) + #","previous":"# + json(router) + ","
                 + causeText + "}"
         ),
         Example(
             body: GatewayChanged(nil, previous: sixth, cause: cause),
             summary: "info gateway.changed Default IPv6 gateway fe80::1%eth0 on eth0 was removed",
-            data: #""interface":{"name":"eth0"},"gateway":null,"previous":"# + text(sixth) + "," + causeText + "}"
+            data: #""interface":{"name":"eth0"},"gateway":null,"previous":"# + json(sixth) + "," + causeText + "}"
         ),
         Example(
             body: GatewayReachability(router, isReachable: false, cause: cause),
             summary: "warning gateway.unreachable Gateway 192.0.2.1 on eth0 does not answer",
-            data: #""interface":{"name":"eth0"},"gateway":"# + text(router) + "," + causeText + "}"
+            data: #""interface":{"name":"eth0"},"gateway":"# + json(router) + "," + causeText + "}"
         ),
         Example(
             body: GatewayReachability(router, isReachable: true, cause: cause),
             summary: "info gateway.reachable Gateway 192.0.2.1 on eth0 answers",
-            data: #""interface":{"name":"eth0"},"gateway":"# + text(router) + "," + causeText + "}"
+            data: #""interface":{"name":"eth0"},"gateway":"# + json(router) + "," + causeText + "}"
         ),
         Example(
             body: DNSChanged(dns, previous: noDNS, cause: cause),
             summary: "info dns.changed DNS servers 192.0.2.53, [2001:db8::53]:5353, searching example.test",
-            data: #""dns":"# + text(dns) + #","previous":"# + text(noDNS) + "," + causeText + "}"
+            data: #""dns":"# + json(dns) + #","previous":"# + json(noDNS) + "," + causeText + "}"
         ),
         Example(
             body: DNSChanged(noDNS, previous: dns, cause: cause),
             summary: "warning dns.changed DNS servers 192.0.2.53, [2001:db8::53]:5353, searching nothing, "
                 + "no name server is reachable",
-            data: #""dns":"# + text(noDNS) + #","previous":"# + text(dns) + "," + causeText + "}"
+            data: #""dns":"# + json(noDNS) + #","previous":"# + json(dns) + "," + causeText + "}"
         ),
         Example(
             body: DNSChanged(DNSDocument(DNSState()), previous: noDNS, cause: cause),
             summary: "info dns.changed No DNS server",
-            data: #""dns":"# + text(DNSDocument(DNSState())) + #","previous":"# + text(noDNS) + "," + causeText + "}"
+            data: #""dns":"# + json(DNSDocument(DNSState())) + #","previous":"# + json(noDNS) + "," + causeText + "}"
         ),
     ]
 
@@ -344,26 +353,26 @@ struct Example: Sendable, CustomTestStringConvertible {
         Example(
             body: ServiceAdded(printer),
             summary: "info service.added Office Printer (_ipp._tcp) appeared on eth0",
-            data: #""service":"# + text(printer) + "}"
+            data: #""service":"# + json(printer) + "}"
         ),
         Example(
             body: ServiceChanged(printer, changed: [.host, .port, .addresses, .text], previous: moved),
             summary: "info service.changed Office Printer (_ipp._tcp) changed host to printer.local, port to 631, "
                 + "addresses to 192.0.2.60 fe80::60%eth0, txt to txtvers=1 note raw=hex:ff0a empty=",
-            data: #""service":"# + text(printer) + #","changed":["host","port","addresses","txt"],"#
-                + #""previous":"# + text(moved) + "}"
+            data: #""service":"# + json(printer) + #","changed":["host","port","addresses","txt"],"#
+                + #""previous":"# + json(moved) + "}"
         ),
         Example(
             body: ServiceChanged(printer, changed: [.port], previous: moved, suppressed: 298),
             summary: "info service.changed Office Printer (_ipp._tcp) changed port to 631 "
                 + "(298 earlier events suppressed)",
-            data: #""service":"# + text(printer) + #","changed":["port"],"previous":"# + text(moved)
+            data: #""service":"# + json(printer) + #","changed":["port"],"previous":"# + json(moved)
                 + #","suppressed":298}"#
         ),
         Example(
             body: ServiceRemoved(printer, reason: .goodbye, seenFor: .seconds(2280)),
             summary: "info service.removed Office Printer (_ipp._tcp) was removed: goodbye",
-            data: #""service":"# + text(printer) + #","removed":{"reason":"goodbye","seen_for_seconds":2280}}"#
+            data: #""service":"# + json(printer) + #","removed":{"reason":"goodbye","seen_for_seconds":2280}}"#
         ),
         Example(
             body: ServicesMoved([], types: ["_ipp._tcp"], on: "eth0", isFound: false, cause: EventCause(kind: "link")),

@@ -65,6 +65,29 @@ import Testing
         _ = try shown(InterfaceDocument(view, at: now), InterfaceDocument.form)
     }
 
+    @Test func `a station shows its network, and a name that is no text by its bytes`() throws {
+        var view = Sample.interface()
+        view.wifi = WirelessFacts(
+            mode: 2,
+            ssid: Array("office-7".utf8),
+            signal: -47,
+            bssid: [2, 0, 0, 0, 1, 0],
+            frequency: 5180,
+            receiveRate: 866_700_000,
+            transmitRate: 780_000_000,
+            isAuthorized: true
+        )
+        let wifi = try #require(shown(InterfaceDocument(view, at: now), InterfaceDocument.form)["wifi"])
+        let text =
+            #"{"associated":true,"ssid":"office-7","bssid":"02:00:00:00:01:00","frequency_mhz":5180,"#
+            + #""band":"5","signal_dbm":-47,"#
+            + #""rx_bits_per_second":866700000,"tx_bits_per_second":780000000,"authorized":true}"#
+        #expect(try OrderedJSONEncoder().string(wifi) == text)
+        view.wifi = WirelessFacts(mode: 2, ssid: [0xFF, 0x41])
+        let odd = try #require(shown(InterfaceDocument(view, at: now), InterfaceDocument.form)["wifi"])
+        #expect(odd["ssid"] == .null && odd["ssid_hex"]?.string == "ff41" && odd["associated"] == .bool(false))
+    }
+
     @Test(arguments: Shortcoming.allCases)
     func `what keeps an interface from traffic has a word`(shortcoming: Shortcoming) throws {
         var view = Sample.interface()

@@ -136,8 +136,8 @@ import Testing
 
     @Test func `every reason has a test`() {
         let elsewhere: Set<UnsatisfiedReason> = [
-            .dormant, .dadPending, .preferredRouteLinkDown, .rfkillWifi, .rfkillWwan, .gatewayUnreachable,
-            .blockedByFirewall, .portNotForwarding, .noPeer,
+            .dormant, .wifiAuthenticationFailed, .dadPending, .preferredRouteLinkDown, .rfkillWifi, .rfkillWwan,
+            .gatewayUnreachable, .blockedByFirewall, .portNotForwarding, .noPeer,
         ]
         let here = Set(Self.cases.map(\.reason))
         #expect(here.isDisjoint(with: elsewhere))

@@ -152,6 +152,29 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
             $0.world.table.routes = []
         },
         BrokenCase(
+            "Wi-Fi without an access point",
+            .carrier,
+            "eth0 is not associated with an access point",
+            "+++++!????"
+        ) {
+            $0.world.facts.wireless[2] = WirelessFacts(mode: 2)
+            $0.world.unplug("eth0")
+        },
+        BrokenCase(
+            "Wi-Fi before it is authorized",
+            .carrier,
+            "eth0 is associated with office-7 but not authorized",
+            "+++++!????"
+        ) {
+            $0.world.facts.wireless[2] = WirelessFacts(mode: 2, ssid: Array("office-7".utf8), signal: -47)
+            $0.world.change("eth0") { $0.operationalState = .dormant }
+        },
+        BrokenCase("Wi-Fi that rfkill switched off", .link, "Wi-Fi is disabled by rfkill", "++++!?????") {
+            $0.world.facts.wireless[2] = WirelessFacts(mode: 2)
+            $0.world.facts.radios = RadioFacts(isWifiBlocked: true, hasWifi: true)
+            $0.world.change("eth0") { $0.flags = [] }
+        },
+        BrokenCase(
             "the better route is down",
             .carrier,
             "the kernel prefers the IPv4 default route via eth0, which is down, over the one via eth1",

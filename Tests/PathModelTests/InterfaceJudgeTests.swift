@@ -33,7 +33,7 @@ import Testing
         #expect(type(world) == expected)
     }
 
-    @Test(arguments: [(2, .wifi), (8, .wifi), (3, .other), (6, .other), (7, .other)] as [(UInt32, InterfaceType)])
+    @Test(arguments: [(2, .wifi), (8, .wifi), (3, .other), (6, .other), (7, .wifi)] as [(UInt32, InterfaceType)])
     func `nl80211 tells stations from access points and meshes (S11)`(mode: UInt32, expected: InterfaceType) {
         var world = World()
         world.link("x0", 2)

@@ -16,6 +16,9 @@ import Testing
             (.linkDown, "eth0 is administratively down"),
             (.noCarrier, "eth0 has no carrier"),
             (.dormant, "eth0 is waiting for authentication"),
+            (
+                .wifiAuthenticationFailed, "eth0 is rejected by the access point: wrong passphrase or credentials"
+            ),
             (.noAddress, "eth0 has no address"),
             (.dadPending, "eth0 is checking its address for duplicates"),
             (.configuring, "eth0 is up and waiting for an address"),

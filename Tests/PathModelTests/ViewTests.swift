@@ -18,6 +18,7 @@ import Testing
             switch change {
             case .interfaceAdded(let view): "+\(view.name)"
             case .interfaceRemoved(let view): "-\(view.name)"
+            case .interfaceRoamed(let view, _): "~\(view.name)"
             case .interfaceChanged(let view, let changed, _):
                 "\(view.name): \(changed.map(\.rawValue).joined(separator: " "))"
             case .redundancyChanged(let view, let isLost): "\(view.name) redundancy \(isLost ? "lost" : "restored")"

@@ -125,7 +125,7 @@ import Testing
 
     @Test func `a family that knows no interfaces is asked, and its refusal is told (S51)`() async throws {
         // Every kernel has this family, which knows nothing of the command.
-        let provider = WirelessProvider(loop: loop, interval: .milliseconds(5), familyName: "nlctrl")
+        let provider = WirelessProvider(loop: loop, intervals: .init(open: .milliseconds(5)), familyName: "nlctrl")
         var changes = 0
         provider.onChange = { changes += 1 }
         provider.start()

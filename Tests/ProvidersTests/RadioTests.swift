@@ -53,6 +53,9 @@ import Testing
         try Command.run(["mkfifo", scratch("rfkill")])
         let writer = try FileDescriptor(opening: scratch("rfkill"), flags: O_RDWR)
         try writer.writeAll(([0, 0, 0, 0, 1, 0, 1, 0] as [UInt8]).span)
+        let known = RadioSwitchProvider.current(device: scratch("rfkill"), sysfs: scratch("none"))
+        #expect(known == RadioFacts(isWifiBlocked: true, hasWifi: true))
+        try writer.writeAll(([0, 0, 0, 0, 1, 0, 1, 0] as [UInt8]).span)
         let provider = RadioSwitchProvider(loop: loop, device: scratch("rfkill"), sysfs: scratch("none"))
         provider.start()
         #expect(provider.health.state == .active)
@@ -72,7 +75,9 @@ import Testing
         }
         let provider = RadioSwitchProvider(loop: loop, device: scratch("rfkill"), sysfs: scratch("sys"))
         provider.start()
-        #expect(provider.facts == RadioFacts(isWifiBlocked: true, hasWifi: true))
+        let blocked = RadioFacts(isWifiBlocked: true, hasWifi: true, isWifiBlockedByHardware: true)
+        #expect(provider.facts == blocked)
+        #expect(RadioSwitchProvider.current(device: scratch("rfkill"), sysfs: scratch("sys")) == blocked)
         try scratch.write("0\n", to: "sys/rfkill0/hard")
         provider.refresh()
         #expect(provider.facts == RadioFacts(hasWifi: true))
@@ -151,7 +156,7 @@ import Testing
 @Suite(.inNamespace) struct WirelessProviderTests {
     @Test func `asks the real kernel, which may lack nl80211`() async throws {
         let loop = Namespace.current.loop
-        let provider = WirelessProvider(loop: loop, interval: .milliseconds(5))
+        let provider = WirelessProvider(loop: loop, intervals: .init(open: .milliseconds(5)))
         provider.start()
         let hasFamily = try GenericSocket().family("nl80211") != nil
         #expect(provider.health.state == (hasFamily ? .active : .absent))

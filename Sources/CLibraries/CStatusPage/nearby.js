@@ -7,6 +7,8 @@ function addresses(link, isFull) {
   return link.addresses.map((address) => `${address.address}/${address.prefix_length}${isFull && address.flags.length > 0 ? ` ${address.flags.join(' ')}` : ''}`);
 }
 
+const wifi = ({ wifi: w }) => [w?.ssid, w?.signal_dbm && `${w.signal_dbm} dBm`].filter(Boolean).map((word) => `, ${word}`);
+
 function showMachine(status) {
   const used = status.path.interfaces.map((link) => link.name);
   const rank = (link) => (used.includes(link.name) ? used.indexOf(link.name) : link.usable ? 100 : link.required ? 200 : 300);
@@ -17,7 +19,7 @@ function showMachine(status) {
   const monitors = status.monitors.map(({ monitor, path }) => [monitor, path.status === 'satisfied']);
   update('machine', [some, links.length, cost, gateways, status.dns, monitors], () => [
     some.map((link) => pair(link.name, [link.usable ? 'up' : inline({ class: link.required || used.includes(link.name) || links.length === 1 ? 'bad' : 'mute' },
-      trouble(link)), linkType(link) && `, ${linkType(link)}`, link.required && ', required'], ...addresses(link).map(code))),
+      trouble(link)), linkType(link) && `, ${linkType(link)}`, wifi(link), link.required && ', required'], ...addresses(link).map(code))),
     links.length > some.length && [element('dt'), element('dd', {}, button(`${links.length - some.length} more`, { 'data-key': 'links' }, () => { areAllLinksShown = true; show(); }))],
     pair('Gateways', ...(gateways.length > 0 ? gateways.map(code) : ['none'])),
     pair('DNS', ...(status.dns.servers.length > 0 ? status.dns.servers.map((server, index) => [code(server), index === 0 && status.dns.source ? ` (${status.dns.source})` : '']) : ['none']),

@@ -75,6 +75,7 @@ public struct InterfaceChanged: EventBody {
         if fields == ["alternative_names"], !interface.alternativeNames.isEmpty {
             return "\(name) is also called \(interface.alternativeNames.joined(separator: ", "))"
         }
+        if fields == ["wifi"] { return "\(name) is associated with \(interface.wifi?.network ?? "a network")" }
         let values = changed.compactMap(InterfaceField.init).map { "\($0.rawValue) to \(value(of: $0))" }
         return "\(name) changed \(values.joined(separator: ", "))"
     }
@@ -95,6 +96,7 @@ public struct InterfaceChanged: EventBody {
         case .ignored: "\(interface.ignored)"
         case .expensive: "\(interface.isExpensive)"
         case .constrained: "\(interface.isConstrained)"
+        case .wifi: interface.wifi?.network ?? "none"
         }
     }
 }

@@ -2,7 +2,7 @@
 
 extension Span<UInt8> {
     /// A 16-bit number in host byte order, as netlink has them; 0 past the end.
-    func host16(at offset: Int) -> UInt16 {
+    package func host16(at offset: Int) -> UInt16 {
         guard offset >= 0, offset <= count - 2 else { return 0 }
         return UInt16(littleEndian: UInt16(self[offset]) | UInt16(self[offset + 1]) << 8)
     }

@@ -28,7 +28,7 @@ struct ReasonCandidate {
         case nil, .noRoute: 7
         case .dadPending: 6
         case .noAddress: 5
-        case .dormant: 4
+        case .dormant, .authenticationFailed: 4
         case .testing: 3
         case .noCarrier, .lowerLayerDown: 2
         default: 1
@@ -107,6 +107,7 @@ extension EvaluationRound {
         let fault = broken?.fault ?? classifier.fault(of: link) ?? LinkFault(problem: .noCarrier)
         subject.interface = fault.port?.name ?? subject.interface
         subject.obstacle = fault.obstacle
+        subject.radio = classifier.radio(of: fault.port ?? link)
         return (fault.problem.reason, subject)
     }
 
@@ -119,7 +120,10 @@ extension EvaluationRound {
         if verdict.isPending { return (.dadPending, subject) }
         subject.obstacle = verdict.obstacle
         guard verdict.obstacle == nil, let index = way.namedIndex else { return (.noSourceAddress, subject) }
-        if classifier.state.links[index]?.operationalState == .dormant { return (.dormant, subject) }
+        if let link = classifier.state.links[index], link.operationalState == .dormant {
+            subject.radio = classifier.radio(of: link)
+            return (.dormant, subject)
+        }
         if isConfiguring(index) { return (.configuring, subject) }
         return (.noSourceAddress, subject)
     }
@@ -134,7 +138,7 @@ extension EvaluationRound {
             if radios.isWifiBlocked, radios.hasWifi, allows(.wifi),
                 !hasModem || radios.isWwanBlocked || !allows(.cellular)
             {
-                return (.rfkillWifi, ReasonSubject())
+                return (.rfkillWifi, ReasonSubject(obstacle: radios.isWifiBlockedByHardware ? .hardware : nil))
             }
             if radios.isWwanBlocked, radios.hasWwan, allows(.cellular), !radios.hasWifi || !allows(.wifi) {
                 return (.rfkillWwan, ReasonSubject())
@@ -147,13 +151,14 @@ extension EvaluationRound {
             }
             return (.noInterface, nil)
         }
-        var subject = ReasonSubject(interface: link.name)
+        var subject = classifier.subject(link)
         switch best.shortcoming {
         case .noAddress where isConfiguring(best.index): return (.configuring, subject)
         case nil: break
         case let shortcoming?:
             let fault = classifier.fault(of: link)
             subject.interface = fault?.port?.name ?? link.name
+            subject.radio = classifier.radio(of: fault?.port ?? link)
             subject.obstacle = fault?.obstacle ?? link.obstacle(behind: shortcoming)
             return (shortcoming.reason, subject)
         }
@@ -252,6 +257,7 @@ extension Shortcoming {
         case .noCarrier, .lowerLayerDown, .notPresent, .testing: .noCarrier
         case .notForwarding: .portNotForwarding
         case .dormant: .dormant
+        case .authenticationFailed: .wifiAuthenticationFailed
         case .dadPending: .dadPending
         case .noRoute: .noDefaultRoute
         case .loopback, .enslaved, .ignored: .noInterface

@@ -107,7 +107,7 @@ extension EvaluationRound {
 
     private mutating func follow(_ below: Link, of tunnel: Link, with queries: inout RouteSurvey) -> Underlay {
         if let fault = classifier.fault(of: below) {
-            let subject = ReasonSubject(interface: (fault.port ?? below).name, obstacle: .lower(of: tunnel.name))
+            let subject = classifier.subject(fault.port ?? below, obstacle: .lower(of: tunnel.name))
             return .broken(fault.problem.reason, subject)
         }
         return classifier.isTunnel(below) ? underlay(of: below, with: &queries) : .link(below)
@@ -134,7 +134,7 @@ extension EvaluationRound {
             let obstacle = remote.map { ReasonSubject.Obstacle.remote($0, of: tunnel.name) } ?? .lower(of: tunnel.name)
             return .broken(.noDefaultRoute, ReasonSubject(obstacle: obstacle))
         }
-        return .broken(shortcoming.reason, ReasonSubject(interface: link.name, obstacle: .lower(of: tunnel.name)))
+        return .broken(shortcoming.reason, classifier.subject(link, obstacle: .lower(of: tunnel.name)))
     }
 
     /// Where the other end is not known and no other interface reaches the Internet: those that have a default route are

@@ -73,7 +73,7 @@ extension Explainer {
         if let chosen = decided?.legs.first, let nexthop = nexthops.first(where: { $0.index == chosen.index }) {
             return nexthop
         }
-        return nexthops.first(where: facts.judge.isLive) ?? nexthops.first
+        return nexthops.first(where: interfaces.isLive) ?? nexthops.first
     }
 
     // MARK: - Nexthop
@@ -90,13 +90,13 @@ extension Explainer {
             chain.fail(.nexthop, "\(name) does not exist", hint: "`ip link`, `ip nexthop show`")
             return
         }
-        if nexthop.flags.contains(.dead), facts.judge.isUsable(link) {
+        if nexthop.flags.contains(.dead), interfaces.isUsable(link) {
             let text = RouteText.leg(nexthop, links: state.links)
             let fault = "the kernel marks the nexthop \(text) as dead although \(name) works"
             chain.fail(.nexthop, text, fault: fault, hint: "add the route again")
             return
         }
-        let dead = legs.filter { !facts.judge.isLive($0) }
+        let dead = legs.filter { !interfaces.isLive($0) }
         if legs.count > 1 && dead.count == legs.count {
             let list = dead.map { "\(RouteText.leg($0, links: state.links))\(shortcoming(of: $0))" }
             chain.fail(
@@ -116,7 +116,7 @@ extension Explainer {
     }
 
     private func shortcoming(of nexthop: RouteLeg) -> String {
-        guard let link = state.links[nexthop.index], let shortcoming = facts.judge.fault(of: link)?.problem else {
+        guard let link = state.links[nexthop.index], let shortcoming = interfaces.fault(of: link)?.problem else {
             return ""
         }
         return " (\(shortcoming.rawValue))"
@@ -127,9 +127,9 @@ extension Explainer {
     /// Says so when the route leads to the machine itself, or by a port of a bridge or bond.
     private func explainDetour(_ link: Link, _ family: AddressFamily, _ chain: inout ExplanationChain) -> Bool {
         var subject = ReasonSubject(interface: link.name, family: family)
-        if facts.judge.isLoopback(link) {
+        if interfaces.isLoopback(link) {
             subject.obstacle = .loopback
-        } else if facts.judge.isUsable(link), facts.judge.isEnslaved(link),
+        } else if interfaces.isUsable(link), interfaces.isEnslaved(link),
             let master = link.master.flatMap({ state.links[$0] })
         {
             subject.obstacle = .port(of: master.name)
@@ -142,10 +142,11 @@ extension Explainer {
 
     func describe(_ link: Link) -> String {
         let kind = link.kind.map { " \($0)" } ?? ""
-        return "\(link.name): up,\(kind) \(facts.judge.type(of: link).rawValue), mtu \(link.mtu)"
+        return "\(link.name): up,\(kind) \(interfaces.type(of: link).rawValue), mtu \(link.mtu)"
     }
 
     func describeCarrier(_ link: Link) -> String {
+        if let wifi = interfaces.wifi(of: link) { return "\(link.name): \(wifi.clause)" }
         let hasPorts = link.kind.map(InterfaceKind.isAggregate) ?? false
         let ports = hasPorts ? state.ports(of: link.index).sorted().compactMap { state.links[$0] } : []
         let unplugged = ports.filter { $0.shortcoming != nil }.prefix(3).map(\.name).joined(separator: ", ")
@@ -161,11 +162,11 @@ extension Explainer {
         to destination: IPAddress,
         _ chain: inout ExplanationChain
     ) {
-        let classifier = facts.judge
-        guard let shortcoming = link.shortcoming else {
+        let classifier = interfaces
+        guard let shortcoming = classifier.linkProblem(of: link) else {
             chain.fine(.link, describe(link))
             if let fault = classifier.brokenPort(of: nexthop)?.fault ?? classifier.fault(of: link) {
-                let subject = ReasonSubject(interface: (fault.port ?? link).name, obstacle: fault.obstacle)
+                let subject = classifier.subject(fault.port ?? link, obstacle: fault.obstacle)
                 return chain.fail(.carrier, nil, ReasonText(fault.problem.reason, subject))
             }
             if let (bridge, port, fault) = classifier.suspectPort(of: nexthop) {
@@ -176,26 +177,35 @@ extension Explainer {
             return explainTunnel(link, to: destination, &chain)
         }
         if shortcoming == .linkDown {
-            let reason = ReasonText(.linkDown, ReasonSubject(interface: link.name))
-            return chain.fail(.link, "\(link.name): administratively down", reason)
+            return chain.fail(.link, "\(link.name): administratively down", reasonOfLinkDown(link))
         }
         chain.fine(.link, describe(link))
         let path = PathEvaluator(classifier).evaluate(classifier.policy.standardMonitor, table: table, at: facts.now)
             .path
         let isPreferred = path.reason == .preferredRouteLinkDown && path.subject?.interface == link.name
-        let own = ReasonSubject(interface: link.name, obstacle: link.obstacle(behind: shortcoming))
+        let own = classifier.subject(link, obstacle: link.obstacle(behind: shortcoming))
         let subject = isPreferred ? path.subject : own
         let reason = isPreferred ? UnsatisfiedReason.preferredRouteLinkDown : shortcoming.reason
         let words = shortcoming.rawValue.split(separator: "_").joined(separator: " ")
-        chain.fail(.carrier, "\(link.name): \(words)", ReasonText(reason, subject))
+        let text = classifier.wifi(of: link) == nil ? "\(link.name): \(words)" : describeCarrier(link)
+        chain.fail(.carrier, text, ReasonText(reason, subject))
+    }
+
+    /// A radio that rfkill has switched off cannot be set up.
+    private func reasonOfLinkDown(_ link: Link) -> ReasonText {
+        let radios = interfaces.facts.radios
+        guard radios.isWifiBlocked, interfaces.type(of: link) == .wifi else {
+            return ReasonText(.linkDown, ReasonSubject(interface: link.name))
+        }
+        return ReasonText(.rfkillWifi, ReasonSubject(obstacle: radios.isWifiBlockedByHardware ? .hardware : nil))
     }
 
     /// Says what a tunnel makes of the packets, and what carries its own.
     private func explainTunnel(_ link: Link, to destination: IPAddress, _ chain: inout ExplanationChain) {
-        guard facts.judge.isTunnel(link) else { return chain.fine(.carrier, describeCarrier(link)) }
-        var survey = RouteSurvey(classifier: facts.judge, table: table, mark: 0, uid: nil, bound: nil)
-        let view = MonitorView(facts.judge.policy.standardMonitor, judge: facts.judge)
-        var round = EvaluationRound(classifier: facts.judge, view: view, now: facts.now)
+        guard interfaces.isTunnel(link) else { return chain.fine(.carrier, describeCarrier(link)) }
+        var survey = RouteSurvey(classifier: interfaces, table: table, mark: 0, uid: nil, bound: nil)
+        let view = MonitorView(interfaces.policy.standardMonitor, judge: interfaces)
+        var round = EvaluationRound(classifier: interfaces, view: view, now: facts.now)
         round.askInterfaces(with: &survey)
         if facts.mark == 0, let (reason, subject) = round.fault(of: link, to: destination, with: &survey) {
             return chain.fail(.carrier, nil, ReasonText(reason, subject))
@@ -231,7 +241,7 @@ extension Explainer {
             return chain.fine(.source, "\(source)")
         }
         let hop = state.neighborState(NeighborKey(index: link.index, address: gateway ?? destination))
-        let sources = SourceJudge(interfaces: facts.judge)
+        let sources = SourceJudge(interfaces: interfaces)
         let verdict = sources.evaluate(source, by: link.index, family: destination.family, hop: hop)
         guard let source, verdict.isUsable else {
             let subject = ReasonSubject(interface: link.name, family: destination.family, obstacle: verdict.obstacle)
@@ -272,7 +282,7 @@ extension Explainer {
         switch entry.state {
         case .failed:
             let isDormant = link.operationalState == .dormant
-            let cause = ReasonText(isDormant ? .dormant : .gatewayUnreachable, ReasonSubject(interface: link.name))
+            let cause = ReasonText(isDormant ? .dormant : .gatewayUnreachable, interfaces.subject(link))
             let name = nexthop.gateway == nil ? "\(address)" : "the \(destination.family.label) gateway \(address)"
             let state = isDormant ? ", which is waiting for authentication" : ""
             let fault = "\(name) does not answer on \(link.name)\(state)"

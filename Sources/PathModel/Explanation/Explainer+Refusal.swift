@@ -169,17 +169,17 @@ extension Explainer {
     /// Whether no leg of a route works, so that the kernel may act as if it was not there.
     private func isPassedOver(_ entry: RouteEntry) -> Bool {
         entry.answer.type == .unicast && !entry.answer.legs.isEmpty
-            && entry.answer.legs.allSatisfy { state.links[$0.index].map(facts.judge.isUsable) != true }
+            && entry.answer.legs.allSatisfy { state.links[$0.index].map(interfaces.isUsable) != true }
     }
 
     /// Without a route the interface that got furthest tells why, since the kernel drops routes of links that are off.
     private func explainByInterface(_ family: AddressFamily, _ chain: inout ExplanationChain) {
-        let path = PathEvaluator(facts.judge).evaluate(facts.judge.policy.standardMonitor, table: table, at: facts.now)
+        let path = PathEvaluator(interfaces).evaluate(interfaces.policy.standardMonitor, table: table, at: facts.now)
             .path
         let element: ExplanationElement? =
             switch path.reason {
             case .noInterface, .linkDown, .rfkillWifi, .rfkillWwan: .link
-            case .noCarrier, .dormant: .carrier
+            case .noCarrier, .dormant, .wifiAuthenticationFailed: .carrier
             case .noAddress, .dadPending, .configuring: .source
             default: nil
             }
@@ -200,8 +200,7 @@ extension Explainer {
     private func lackingSubject(_ family: AddressFamily) -> ReasonSubject {
         var subject = subject(family)
         guard family == .ipv6 else { return subject }
-        let judge = facts.judge
-        let working = state.links.values.filter { judge.isEligible($0) && judge.shortcoming(of: $0) == nil }
+        let working = state.links.values.filter { interfaces.isEligible($0) && interfaces.shortcoming(of: $0) == nil }
         guard let link = working.min(by: { $0.index < $1.index }), let obstacle = link.ipv6Obstacle else {
             return subject
         }

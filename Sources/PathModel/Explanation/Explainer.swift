@@ -17,14 +17,15 @@ public struct Explainer<Table: ForwardingTable> {
         bound = facts.judge.policy.boundInterface.flatMap { facts.judge.state.link(named: $0)?.index }
     }
 
-    var state: KernelState { facts.judge.state }
+    var interfaces: InterfaceJudge { facts.judge }
+    var state: KernelState { interfaces.state }
 
     /// Explains how packets of a family leave for the Internet, by the probes of the policy (rule S20).
     ///
     /// With a name, what became of the question for it stands in place of the name servers.
     /// - Returns: `nil` when the policy has no probe of the family.
     public func explainInternet(_ family: AddressFamily, names: NameQuestion = .general) -> Explanation? {
-        guard let first = facts.judge.policy.probes[family]?.first else { return nil }
+        guard let first = interfaces.policy.probes[family]?.first else { return nil }
         var survey = survey()
         switch survey.survey(family) {
         case .found(let choice, _):
@@ -35,7 +36,7 @@ public struct Explainer<Table: ForwardingTable> {
 
     /// The probe stands for all destinations, of which others take a leg that works (rule S31).
     private func byLiveLeg(_ choice: RouteChoice, with survey: inout RouteSurvey) -> RouteChoice {
-        let isLive = facts.judge.isLive
+        let isLive = interfaces.isLive
         guard !choice.decision.legs.contains(where: isLive), let leg = choice.legs.first(where: isLive),
             let decision = try? survey.ask(choice.destination, .decision, by: leg.index).get()
         else { return choice }
@@ -70,7 +71,7 @@ public struct Explainer<Table: ForwardingTable> {
     }
 
     func survey() -> RouteSurvey {
-        RouteSurvey(classifier: facts.judge, table: table, mark: facts.mark, uid: facts.uid, bound: bound)
+        RouteSurvey(classifier: interfaces, table: table, mark: facts.mark, uid: facts.uid, bound: bound)
     }
 
     /// What connect(2) to one address finds.
@@ -139,7 +140,7 @@ public struct Explainer<Table: ForwardingTable> {
     // MARK: - Names
 
     private func explainNames(_ names: NameQuestion, _ chain: inout ExplanationChain) {
-        let dns = facts.judge.facts.dns
+        let dns = interfaces.facts.dns
         let servers = (dns.upstream ?? dns.servers).map(\.description).joined(separator: ", ")
         let origin = dns.source.isEmpty ? servers : "\(servers) (\(dns.source))"
         switch names {
@@ -154,7 +155,7 @@ public struct Explainer<Table: ForwardingTable> {
             )
         case .general:
             var survey = survey()
-            if DNSJudge(interfaces: facts.judge, strandedTunnels: []).judge(with: &survey).isUsable {
+            if DNSJudge(interfaces: interfaces, strandedTunnels: []).judge(with: &survey).isUsable {
                 chain.fine(.dns, origin)
             } else {
                 chain.fail(

@@ -19,6 +19,8 @@ public struct PathPolicy: Hashable, Sendable {
     public var isGatewayStrict: Bool
     /// For how long after its link came up an interface without an address counts as configuring (rule S23).
     public var configuringWindow: Duration
+    /// Whether the names and addresses of Wi-Fi networks stay in this process.
+    public var redactsWifi: Bool
     /// The interface or VRF that the sockets of this process are bound to from the start, as `ip vrf exec` binds them.
     public var boundInterface: String?
 
@@ -34,6 +36,7 @@ public struct PathPolicy: Hashable, Sendable {
         requiresVPN: Bool = false,
         isGatewayStrict: Bool = false,
         configuringWindow: Duration = .seconds(30),
+        redactsWifi: Bool = false,
         boundInterface: String? = nil
     ) {
         self.probes = probes
@@ -43,6 +46,7 @@ public struct PathPolicy: Hashable, Sendable {
         self.requiresVPN = requiresVPN
         self.isGatewayStrict = isGatewayStrict
         self.configuringWindow = configuringWindow
+        self.redactsWifi = redactsWifi
         self.boundInterface = boundInterface
     }
 

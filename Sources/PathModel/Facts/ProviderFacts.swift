@@ -154,25 +154,6 @@ public struct DeviceFacts: Hashable, Sendable {
     }
 }
 
-/// What nl80211 says about one Wi-Fi interface.
-public struct WirelessFacts: Hashable, Sendable {
-    /// The NL80211_IFTYPE_* number: 2 station, 3 access point, 8 P2P client.
-    public var mode: UInt32
-    /// The network's name, when connected.
-    public var ssid: [UInt8]?
-    /// The average signal of the access point in dBm, such as -61.
-    public var signal: Int?
-
-    public init(mode: UInt32, ssid: [UInt8]? = nil, signal: Int? = nil) {
-        self.mode = mode
-        self.ssid = ssid
-        self.signal = signal
-    }
-
-    /// Whether the interface is a client of a network (`NL80211_IFTYPE_STATION` or `P2P_CLIENT`).
-    public var isStation: Bool { mode == 2 || mode == 8 }
-}
-
 /// What the kernel's ethtool family says about one cable that is in use.
 public struct WiredFacts: Hashable, Sendable {
     /// The speed in Mbit/s.
@@ -219,15 +200,23 @@ public struct CellularFacts: Hashable, Sendable {
 public struct RadioFacts: Hashable, Sendable {
     /// Whether Wi-Fi is switched off.
     public var isWifiBlocked: Bool
+    /// Whether a switch or a key of the device does that, which no command undoes.
+    public var isWifiBlockedByHardware: Bool
     public var isWwanBlocked: Bool
     /// Whether the machine has a Wi-Fi device at all, even a blocked one without an interface.
     public var hasWifi: Bool
     public var hasWwan: Bool
 
     /// Describes switches; everything is on by default.
-    public init(isWifiBlocked: Bool = false, isWwanBlocked: Bool = false, hasWifi: Bool = false, hasWwan: Bool = false)
-    {
+    public init(
+        isWifiBlocked: Bool = false,
+        isWwanBlocked: Bool = false,
+        hasWifi: Bool = false,
+        hasWwan: Bool = false,
+        isWifiBlockedByHardware: Bool = false
+    ) {
         self.isWifiBlocked = isWifiBlocked
+        self.isWifiBlockedByHardware = isWifiBlockedByHardware
         self.isWwanBlocked = isWwanBlocked
         self.hasWifi = hasWifi
         self.hasWwan = hasWwan

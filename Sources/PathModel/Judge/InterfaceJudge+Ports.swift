@@ -43,16 +43,20 @@ extension InterfaceJudge {
 
     /// `seen` holds the links above, so that a circle ends.
     private func fault(of link: Link, above seen: [Int]) -> LinkFault? {
-        if let problem = link.shortcoming {
+        if let problem = linkProblem(of: link) {
             return LinkFault(problem: problem, obstacle: link.obstacle(behind: problem))
         }
         guard let kind = link.kind, !seen.contains(link.index), seen.count < 8 else { return nil }
         let seen = seen + [link.index]
         if InterfaceKind.isStacked(kind) {
-            guard let below = link.standsOn.flatMap({ state.links[$0] }), let fault = fault(of: below, above: seen),
-                fault.isHidden
-            else { return nil }
-            return fault
+            guard let below = link.standsOn.flatMap({ state.links[$0] }), let fault = fault(of: below, above: seen)
+            else {
+                return nil
+            }
+            if fault.isHidden { return fault }
+            // What stands on a Wi-Fi client has a carrier as long as it is associated.
+            guard [.dormant, .authenticationFailed].contains(fault.problem) else { return nil }
+            return LinkFault(problem: fault.problem, port: below, obstacle: .lower(of: link.name))
         }
         guard InterfaceKind.dependsOnPorts(kind) else { return nil }
         if facts.teams[link.index]?.hasMode == false {
@@ -87,7 +91,9 @@ extension InterfaceJudge {
     /// A bond that monitors its ports changes to another one by itself when this one fails: until it does, its own opinion
     /// counts.
     private func portFault(_ port: Link, of master: Link, above seen: [Int]) -> LinkFault? {
-        if master.bond?.isMonitored == true, port.isBondPortUp != false { return nil }
+        // A bond tests carriers, which a Wi-Fi client has before it is authorized.
+        let isAlive = !isWaiting(port) && master.bond?.isMonitored == true && port.isBondPortUp != false
+        if isAlive { return nil }
         guard let fault = fault(of: port, above: seen) else { return nil }
         return LinkFault(problem: fault.problem, port: fault.port ?? port, obstacle: .lower(of: master.name))
     }
@@ -151,7 +157,7 @@ extension InterfaceJudge {
         guard let bridge = state.bridge(below: nexthop.index) else { return false }
         return state.ports(of: bridge).contains { index in
             guard let port = state.links[index], let spanning = port.bridgePortState else { return false }
-            return spanning != .forwarding && port.isUsable
+            return spanning != .forwarding && isUsable(port)
         }
     }
 

@@ -17,7 +17,7 @@ extension InterfaceJudge {
     private func type(of link: Link, below seen: [Int]) -> InterfaceType {
         if let type = decision(for: link)?.type { return type }
         if isLoopback(link) { return .loopback }
-        if let wireless = facts.wireless[link.index] { return wireless.isStation ? .wifi : .other }
+        if let wireless = facts.wireless[link.index] { return wireless.isMember ? .wifi : .other }
         if facts.cellular[link.index] != nil { return .cellular }
         switch facts.devices[link.index]?.role {
         case .modem: return .cellular
@@ -58,7 +58,7 @@ extension InterfaceJudge {
         var best: (isActive: Bool, type: InterfaceType)?
         for index in state.ports(of: link.index) {
             guard let port = state.links[index] else { continue }
-            let candidate = (isActive: port.isUsable, type: type(of: port, below: seen))
+            let candidate = (isActive: isUsable(port), type: type(of: port, below: seen))
             if candidate.isActive, candidate.type == .wiredEthernet { return .wiredEthernet }
             guard let known = best else {
                 best = candidate

@@ -10,8 +10,10 @@ public enum Shortcoming: String, Hashable, Sendable, CaseIterable {
     case noCarrier = "no_carrier"
     /// It is a port that the spanning tree of its bridge does not let forward.
     case notForwarding = "not_forwarding"
-    /// It has no address, and waits for 802.1X or for the access point.
+    /// It waits for 802.1X and has no address, or is associated with an access point that does not let data pass yet.
     case dormant
+    /// The access point rejects the passphrase or the credentials.
+    case authenticationFailed = "authentication_failed"
     /// The link below is down.
     case lowerLayerDown = "lower_layer_down"
     case notPresent = "not_present"
@@ -32,7 +34,8 @@ extension Link {
     /// What keeps the link from working (rule S12); `nil` when it is usable.
     ///
     /// An operational state of unknown counts as up: tun, wireguard and loopback never have another. So does dormant, in
-    /// which the kernel sends and receives as ever. `IFF_RUNNING` is not asked, since it is wrong for up to a second on
+    /// which the kernel sends and receives by a cable; by Wi-Fi it does not, which only
+    /// ``InterfaceJudge/linkProblem(of:)`` knows. `IFF_RUNNING` is not asked, since it is wrong for up to a second on
     /// bridges.
     public var shortcoming: Shortcoming? {
         guard flags.contains(.up) else { return .linkDown }

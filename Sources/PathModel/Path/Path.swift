@@ -212,6 +212,8 @@ public enum UnsatisfiedReason: String, Hashable, Sendable, CaseIterable {
     case portNotForwarding = "port_not_forwarding"
     /// The link waits for 802.1X or for the access point.
     case dormant = "dormant"
+    /// The access point rejects the passphrase or the credentials.
+    case wifiAuthenticationFailed = "wifi_authentication_failed"
     case noAddress = "no_address"
     /// The only address is still being checked for duplicates.
     case dadPending = "dad_pending"
@@ -254,6 +256,15 @@ public struct ReasonSubject: Hashable, Sendable {
     public var demand: String?
     /// What stands in the way, where the reason alone would mislead.
     public var obstacle: Obstacle?
+    /// The Wi-Fi of the interface, when it has some.
+    public var radio: Radio?
+
+    public struct Radio: Hashable, Sendable {
+        /// The network's name, when it is known and may be shown.
+        public var network: String?
+
+        public init(network: String? = nil) { self.network = network }
+    }
 
     /// What keeps packets from leaving although other things are in order.
     public enum Obstacle: Hashable, Sendable {
@@ -298,6 +309,8 @@ public struct ReasonSubject: Hashable, Sendable {
         case tunnel(TunnelRefusal)
         /// No rule leads to the table of local addresses, so that nothing that comes to this address is taken.
         case noLocalTable(IPAddress)
+        /// A switch or a key of the device keeps the radio off.
+        case hardware
     }
 
     /// Names what is known.

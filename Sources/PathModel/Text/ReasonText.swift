@@ -22,7 +22,9 @@ public struct ReasonText: Hashable, Sendable {
         switch subject.obstacle {
         case .lower(let upper):
             guard let lower = subject.interface else { return "\(upper) has no route to its remote end" }
-            let bare = clause(reason, ReasonSubject(interface: lower))
+            var below = ReasonSubject(interface: lower)
+            below.radio = subject.radio
+            let bare = clause(reason, below)
             return "\(upper) runs over \(lower), which \(bare.drop { $0 != " " }.dropFirst())"
         case .remote(let remote, let tunnel): return "\(tunnel) has no route to its remote end \(remote)"
         case .source(let source):
@@ -52,14 +54,20 @@ public struct ReasonText: Hashable, Sendable {
         case .tunnel(.noPolicy): return "\(interface) has no IPsec policy and state for \(family)packets"
         case .noLocalTable(let address):
             return "no rule selects the table local, so replies to \(address) are dropped"
-        case nil: break
+        case .hardware, nil: break
         }
         return switch reason {
         case .noInterface: subject.interface.map { "there is no interface \($0)" } ?? "there is no network interface"
         case .linkDown: "\(interface) is administratively down"
-        case .noCarrier: "\(interface) has no carrier"
+        case .noCarrier:
+            "\(interface) \(subject.radio == nil ? "has no carrier" : "is not associated with an access point")"
         case .portNotForwarding: "\(interface) does not forward"
-        case .dormant: "\(interface) is waiting for authentication"
+        case .dormant:
+            "\(interface) "
+                + (subject.radio.map { "is associated with \(network($0)) but not authorized" }
+                    ?? "is waiting for authentication")
+        case .wifiAuthenticationFailed:
+            "\(interface) is rejected by \(network(subject.radio)): wrong passphrase or credentials"
         case .noAddress: "\(interface) has no address"
         case .dadPending: "\(interface) is checking its address for duplicates"
         case .configuring: "\(interface) is up and waiting for an address"
@@ -81,6 +89,8 @@ public struct ReasonText: Hashable, Sendable {
         }
     }
 
+    private static func network(_ radio: ReasonSubject.Radio?) -> String { radio?.network ?? "the access point" }
+
     private static func demand(_ text: String?) -> String {
         let words = (text ?? "").split(separator: " ")
         switch (words.first, words.last) {
@@ -96,6 +106,9 @@ public struct ReasonText: Hashable, Sendable {
         guard subject.family != .ipv6, let bare = hint(reason, subject.unobstructed) else { return mend }
         return "\(bare); for IPv6 \(mend)"
     }
+
+    /// Where the programs that connect to Wi-Fi write.
+    private static let journal = "journalctl -u wpa_supplicant -u iwd -u NetworkManager"
 
     private static func hint(_ reason: UnsatisfiedReason, _ subject: ReasonSubject) -> String? {
         let interface = subject.interface ?? "INTERFACE"
@@ -135,14 +148,20 @@ public struct ReasonText: Hashable, Sendable {
         case .tunnel(.noEndpoint): return "`wg set \(interface) peer KEY endpoint HOST:PORT`"
         case .tunnel(.noPolicy): return "`ip xfrm policy`, `ip xfrm state`"
         case .noLocalTable: return "`\(option) rule add pref 0 lookup local`"
+        case .hardware: return "use the Wi-Fi switch or key of the device: `rfkill list`"
         case nil: break
         }
         switch reason {
         case .noInterface: return "check the driver and `ip link`"
         case .linkDown: return "`ip link set \(interface) up`"
         case .portNotForwarding: return "`bridge -d link show dev \(interface)`"
-        case .noCarrier: return "check the cable, the switch port or the access point"
-        case .dormant: return "check 802.1X or the Wi-Fi password: `journalctl -u wpa_supplicant`"
+        case .noCarrier:
+            return subject.radio == nil
+                ? "check the cable, the switch port or the access point"
+                : "check the access point and who connects to it: `iw dev \(interface) link`, `\(journal)`"
+        case .dormant where subject.radio == nil:
+            return "check 802.1X or the Wi-Fi password: `journalctl -u wpa_supplicant`"
+        case .dormant, .wifiAuthenticationFailed: return "check the Wi-Fi passphrase: `\(journal)`"
         case .noAddress: return "check DHCP and router advertisements: `ip address show dev \(interface)`"
         case .dadPending, .configuring: return nil
         case .noDefaultRoute: return "`\(option) route show default`, then `\(option) route add default via GATEWAY`"

@@ -39,6 +39,8 @@ public struct InterfaceView: Hashable, Sendable {
     public var isExpensive: Bool
     /// Whether programs should spare traffic on it.
     public var isConstrained: Bool
+    /// Its Wi-Fi; `nil` when it is no client of a network.
+    public var wifi: WirelessFacts?
 
     public init(_ link: Link, judge: InterfaceJudge) {
         let cost = CostJudge(judge: judge)
@@ -62,6 +64,7 @@ public struct InterfaceView: Hashable, Sendable {
         isUsable = shortcoming == nil
         isExpensive = cost.isExpensive(link)
         isConstrained = cost.isConstrained(link)
+        wifi = judge.wifi(of: link)
     }
 }
 

@@ -6,6 +6,8 @@ public enum ModelChange: Hashable, Sendable {
     case interfaceAdded(InterfaceView)
     case interfaceRemoved(InterfaceView)
     case interfaceChanged(InterfaceView, changed: [InterfaceField], previous: InterfaceView)
+    /// It went from one access point of a network to another one.
+    case interfaceRoamed(InterfaceView, previous: InterfaceView)
     /// A bond, team or HSR link lost a port, or all its ports work again.
     case redundancyChanged(InterfaceView, isLost: Bool)
     case addressAdded(AddressView, interface: InterfaceView)
@@ -31,6 +33,8 @@ public enum InterfaceField: String, Hashable, Sendable, CaseIterable {
     case ignored
     case expensive = "is_expensive"
     case constrained = "is_constrained"
+    /// It is associated with another network.
+    case wifi
 
     public func differs(_ left: InterfaceView, _ right: InterfaceView) -> Bool {
         switch self {
@@ -47,6 +51,7 @@ public enum InterfaceField: String, Hashable, Sendable, CaseIterable {
         case .ignored: left.isIgnored != right.isIgnored
         case .expensive: left.isExpensive != right.isExpensive
         case .constrained: left.isConstrained != right.isConstrained
+        case .wifi: right.wifi?.network != nil && left.wifi?.network != right.wifi?.network
         }
     }
 

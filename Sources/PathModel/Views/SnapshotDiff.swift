@@ -26,6 +26,11 @@ public enum SnapshotDiff {
             let fields = InterfaceField.differences(before, current)
             var changes: [ModelChange] = []
             if !fields.isEmpty { changes.append(.interfaceChanged(current, changed: fields, previous: before)) }
+            if let (old, new) = before.wifi.flatMap({ old in current.wifi.map { (old, $0) } }), old.roams < new.roams,
+                old.bssid == nil || old.bssid != new.bssid
+            {
+                changes.append(.interfaceRoamed(current, previous: before))
+            }
             changes += redundancy(from: before, to: current)
             let (old, new) = (Set(before.addresses.map(\.key)), Set(current.addresses.map(\.key)))
             for address in before.addresses where !new.contains(address.key) {

@@ -39,7 +39,8 @@ final class GenericEndpoint {
         watch = nil
     }
 
-    private func read() {
+    /// Handles what there is now.
+    func read() {
         for _ in 0..<64 {
             do throws(Errno) {
                 guard watch != nil, let bytes = try socket.receive() else { return }

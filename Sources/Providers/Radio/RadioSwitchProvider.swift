@@ -92,8 +92,16 @@ public final class RadioSwitchProvider {
     }
 
     private func readSysfs() {
-        switches = RadioSwitches()
+        let read = Self.switches(in: sysfs)
+        switches = read ?? RadioSwitches()
+        health.state = read == nil ? .absent : .active
+    }
+
+    /// Reads the switches of a directory; `nil` where there are none.
+    private static func switches(in sysfs: String) -> RadioSwitches? {
         let entries = LeaseWatcher.entries(of: sysfs).filter { $0.hasPrefix("rfkill") }
+        guard !entries.isEmpty else { return nil }
+        var switches = RadioSwitches()
         for entry in entries {
             guard let index = UInt32(entry.dropFirst(6)) else { continue }
             func word(_ file: String) -> String {
@@ -105,8 +113,23 @@ public final class RadioSwitchProvider {
             }
             let types = ["wlan": RadioSwitches.wlan, "wwan": RadioSwitches.wwan]
             guard let type = types[word("type")] else { continue }
-            switches.set(index, type: type, isBlocked: word("soft") == "1" || word("hard") == "1")
+            let isHard = word("hard") == "1"
+            switches.set(index, type: type, isBlocked: word("soft") == "1" || isHard, isHard: isHard)
         }
-        health.state = entries.isEmpty ? .absent : .active
+        return switches
+    }
+
+    /// Reads the switches once, for a command.
+    public static func current(device: String = "/dev/rfkill", sysfs: String = "/sys/class/rfkill") -> RadioFacts {
+        var switches = RadioSwitches()
+        guard let file = try? FileDescriptor(opening: device, flags: O_RDONLY | O_NONBLOCK) else {
+            return Self.switches(in: sysfs)?.facts ?? RadioFacts()
+        }
+        // A record each reading, the present ones first; then there is nothing to read.
+        for _ in 0..<1024 {
+            guard let record = try? file.read(upTo: 64), !record.isEmpty else { break }
+            switches.apply(record[...])
+        }
+        return switches.facts
     }
 }

@@ -12,6 +12,8 @@ struct RadioSwitches: Equatable {
     private struct Switch: Equatable {
         var type: UInt8
         var isBlocked: Bool
+        /// Whether the device does that, rather than a program.
+        var isHard: Bool
     }
 
     private var switches: [UInt32: Switch] = [:]
@@ -24,16 +26,16 @@ struct RadioSwitches: Equatable {
         let isBlocked = bytes[6] != 0 || bytes[7] != 0
         switch bytes[5] {
         // RFKILL_OP_ADD and RFKILL_OP_CHANGE.
-        case 0, 2: set(index, type: bytes[4], isBlocked: isBlocked)
+        case 0, 2: set(index, type: bytes[4], isBlocked: isBlocked, isHard: bytes[7] != 0)
         // RFKILL_OP_DEL.
         case 1: switches[index] = nil
         default: return
         }
     }
 
-    mutating func set(_ index: UInt32, type: UInt8, isBlocked: Bool) {
+    mutating func set(_ index: UInt32, type: UInt8, isBlocked: Bool, isHard: Bool = false) {
         guard switches.count < 256 || switches[index] != nil else { return }
-        switches[index] = Switch(type: type, isBlocked: isBlocked)
+        switches[index] = Switch(type: type, isBlocked: isBlocked, isHard: isHard)
     }
 
     /// A kind of radio is off when every radio of that kind is.
@@ -44,7 +46,8 @@ struct RadioSwitches: Equatable {
             isWifiBlocked: !wifi.isEmpty && wifi.allSatisfy(\.isBlocked),
             isWwanBlocked: !wwan.isEmpty && wwan.allSatisfy(\.isBlocked),
             hasWifi: !wifi.isEmpty,
-            hasWwan: !wwan.isEmpty
+            hasWwan: !wwan.isEmpty,
+            isWifiBlockedByHardware: !wifi.isEmpty && wifi.allSatisfy(\.isHard)
         )
     }
 }

@@ -14,38 +14,60 @@ public final class WirelessProvider {
     /// Something changed; called on the loop's thread.
     public var onChange: () -> Void = {}
 
-    /// Whether signals are sampled: only while somebody wants them.
+    /// Whether a stream is open, for which signals are sampled more often.
     public var isSampling = false {
         didSet { if isSampling != oldValue { sample() } }
     }
 
     private let loop: EventLoop
-    private let interval: Duration
+    private let intervals: Intervals
     private let familyName: String
     private var events: GenericEndpoint?
     private var requests: GenericEndpoint?
     private var family: UInt16?
     private var table = WirelessTable()
     private var sampler: EventLoop.Timer?
+    private var isPumping = false
+    /// How often a client was read again that waits for its access point, since the last event.
+    private var repetitions = 0
     private lazy var debouncer = Debouncer(loop: loop, quiet: .milliseconds(50)) { [weak self] in self?.refresh() }
 
-    /// Prepares to ask the kernel; `interval` is the time between two samples of the signal.
-    public convenience init(loop: EventLoop, interval: Duration = .seconds(10)) {
-        self.init(loop: loop, interval: interval, familyName: "nl80211")
+    /// How often a client that waits is read again.
+    private static let mostRepetitions = 10
+
+    /// The time between two samples of the signal; without an association there are none.
+    public struct Intervals: Sendable {
+        /// While a stream is open.
+        public var open: Duration
+        public var idle: Duration
+
+        public init(open: Duration = .seconds(10), idle: Duration = .seconds(60)) {
+            self.open = open
+            self.idle = idle
+        }
     }
 
-    init(loop: EventLoop, interval: Duration, familyName: String) {
+    /// Prepares to query the kernel.
+    public convenience init(loop: EventLoop, intervals: Intervals = Intervals()) {
+        self.init(loop: loop, intervals: intervals, familyName: "nl80211")
+    }
+
+    init(loop: EventLoop, intervals: Intervals, familyName: String) {
         self.loop = loop
-        self.interval = interval
+        self.intervals = intervals
         self.familyName = familyName
     }
 
-    /// Asks for the interfaces and follows their changes.
+    /// Queries the interfaces and their access points, which are in ``interfaces`` when this returns, and follows them.
     public func start() {
         guard events == nil else { return }
         do throws(ProviderError) {
-            events = try open { [weak self] message in self?.hear(message) }
-            requests = try open { [weak self] message in self?.take(message) }
+            events = try open(onLoss: { [weak self] code in self?.loseEvents(code) }) { [weak self] message in
+                self?.hear(message)
+            }
+            requests = try open(onLoss: { [weak self] code in self?.lose(code) }) { [weak self] message in
+                self?.take(message)
+            }
             _ = events?.socket.join("notify", of: "nlctrl")
             find()
         } catch {
@@ -68,22 +90,46 @@ public final class WirelessProvider {
     public func refresh() {
         guard family != nil else { return }
         table.ask(.interfaces)
+        // It samples, too: the next sample is due that much later.
+        if let sampler { loop.cancel(sampler) }
+        sampler = nil
         sendNext()
     }
 
-    private func sendNext() {
-        guard let family, let requests, let request = table.next() else { return }
-        do throws(ProviderError) {
-            table.sent(try requests.socket.send(request.question(family: family)))
-        } catch {
-            table.forgetQuestions()
-            health.fail(error, at: loop.clock.boot)
-            onChange()
-        }
+    /// The interface was set down, which ends what is known of a refusal.
+    public func setDown(_ index: Int) {
+        if table.setDown(index) { onChange() }
     }
 
-    private func open(_ handler: @escaping (GenericMessage) -> Void) throws(ProviderError) -> GenericEndpoint {
-        try GenericEndpoint(loop: loop, onLoss: { [weak self] code in self?.lose(code) }, onMessage: handler)
+    /// Queries the access points again shortly, such as after the state of an interface changed.
+    public func refreshSoon() {
+        if family != nil { debouncer.trigger() }
+    }
+
+    /// Sends what is to be requested, one request after the other.
+    private func sendNext() {
+        guard let family, let requests, !isPumping else { return }
+        isPumping = true
+        defer { isPumping = false }
+        while let request = table.next() {
+            do throws(ProviderError) {
+                table.sent(try requests.socket.send(request.question(family: family)))
+            } catch {
+                table.forgetQuestions()
+                health.fail(error, at: loop.clock.boot)
+                return onChange()
+            }
+            // The kernel has answered within the call; what does not fit into one reading comes through the loop.
+            requests.read()
+        }
+        scheduleSample()
+    }
+
+    private func open(
+        onLoss: @escaping (Errno) -> Void,
+        _ handler: @escaping (GenericMessage) -> Void
+    ) throws(ProviderError) -> GenericEndpoint {
+        try GenericEndpoint(loop: loop, onLoss: onLoss, onMessage: handler)
     }
 
     /// Looks for the family and joins its groups.
@@ -96,7 +142,13 @@ public final class WirelessProvider {
         refresh()
     }
 
-    /// An overrun: events were lost, or the end of a dump.
+    /// An overrun of events; a dump goes on.
+    private func loseEvents(_ code: Errno) {
+        health.lastError = .system(call: "recv", code: code)
+        debouncer.trigger()
+    }
+
+    /// An overrun: the end of a dump was lost.
     private func lose(_ code: Errno) {
         health.lastError = .system(call: "recv", code: code)
         table.forgetQuestions()
@@ -105,7 +157,15 @@ public final class WirelessProvider {
 
     /// An event: any of nl80211 may change an interface; one of the controller may bring or take the family.
     private func hear(_ message: GenericMessage) {
-        if message.type == family { return debouncer.trigger() }
+        if message.type == family {
+            let event = WirelessMessage.event(message)
+            // NL80211_CMD_NEW_STATION and _DEL_STATION of an access point's or a mesh's own stations, and NOTIFY_CQM.
+            let isStation = event.flatMap { table.interfaces[$0.index]?.isStation } ?? true
+            if message.command == 64 || [19, 20].contains(message.command) && !isStation { return }
+            if let event, table.apply(event, at: loop.clock.boot) { onChange() }
+            repetitions = 0
+            return debouncer.trigger()
+        }
         guard message.familyName == familyName else { return }
         // CTRL_CMD_NEWFAMILY and CTRL_CMD_DELFAMILY.
         if message.command == 1 && family == nil { find() }
@@ -119,7 +179,7 @@ public final class WirelessProvider {
 
     /// An answer: of the interface dump, or of a sample.
     private func take(_ message: GenericMessage) {
-        let outcome = table.receive(message)
+        let outcome = table.receive(message, at: loop.clock.boot)
         if outcome.isChanged { onChange() }
         guard outcome.isFinished else { return }
         if let refusal = outcome.refusal {
@@ -134,9 +194,44 @@ public final class WirelessProvider {
     private func sample() {
         if let sampler { loop.cancel(sampler) }
         sampler = nil
-        guard isSampling else { return }
         for request in table.stations { table.ask(request) }
         sendNext()
+    }
+
+    private func scheduleSample() {
+        guard table.isAssociated else {
+            if let sampler { loop.cancel(sampler) }
+            sampler = nil
+            return
+        }
+        guard sampler == nil else { return }
+        var interval = isSampling ? intervals.open : intervals.idle
+        // Not every driver announces the authorization.
+        if table.isWaiting, repetitions < Self.mostRepetitions {
+            repetitions += 1
+            interval = .seconds(1)
+        }
         sampler = loop.schedule(after: interval) { [weak self] in self?.sample() }
+    }
+
+    // MARK: - Once
+
+    /// Queries the interfaces and their access points once, for a command; empty without nl80211.
+    public static func current() -> [Int: WirelessFacts] {
+        guard var socket = try? GenericSocket(), let family = socket.family("nl80211") else { return [:] }
+        var table = WirelessTable()
+        table.ask(.interfaces)
+        while let request = table.next() {
+            guard let number = try? socket.send(request.question(family: family)) else { break }
+            table.sent(number)
+            var isFinished = false
+            while !isFinished {
+                guard let bytes = try? socket.receive() else { return table.interfaces }
+                for message in GenericMessage.parse(bytes) where table.receive(message, at: .zero).isFinished {
+                    isFinished = true
+                }
+            }
+        }
+        return table.interfaces
     }
 }

@@ -13,7 +13,7 @@ struct BugReport: Command {
         discussion: """
             The file holds JSON lines and is readable by its owner alone; its head and standard error list the \
             sections. Secrets are removed, hardware addresses shortened, public addresses masked, URLs cut to their \
-            scheme, names of services, hosts and search domains replaced by tags; --full removes secrets only. \
+            scheme, names of services, hosts, Wi-Fi networks and search domains replaced by tags; --full removes secrets only. \
             Review it before you send it.
 
             What is unavailable because the service is not running is left out, and the head says so.

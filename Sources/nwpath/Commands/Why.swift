@@ -97,7 +97,8 @@ struct Why: Command {
             policy: settings.engine.policy,
             dns: ExplanationReader.nameServers(at: settings.resolverFile),
             uid: geteuid(),
-            at: KernelClock().boot
+            at: KernelClock().boot,
+            hasRadios: true
         )
         let explainer = Explainer(facts, table: KernelTable(kernel))
         switch target {

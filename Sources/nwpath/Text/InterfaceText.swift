@@ -37,12 +37,13 @@ struct InterfaceText {
         add("type", [interface.text("type"), interface.text("kind")].filter { !$0.isEmpty }.joined(separator: ", "))
         add("index", interface["index"]?.int.map(String.init) ?? "")
         add("link", Self.link(interface))
+        add("wifi", Self.wifi(interface).joined(separator: ", "))
         add("mtu", interface["mtu"]?.int.map { "\($0) bytes" } ?? "")
         add("hardware", interface.text("hardware_address"))
         add("port of", interface.text("master"))
         add("ports", Self.ports(interface))
         add("carrier", interface["carrier_changes"]?.int.map { Plural.of($0, "change") } ?? "")
-        add("notes", Self.notes(interface).joined(separator: ", "))
+        add("notes", Self.notes(interface).dropFirst(Self.wifi(interface, isFull: false).count).joined(separator: ", "))
         for (number, address) in interface.list("addresses").enumerated() {
             let words = [address.text("scope")] + address.texts("flags") + [Self.lifetime(address)]
             let detail = words.filter { !$0.isEmpty }.joined(separator: ", ")
@@ -98,8 +99,29 @@ struct InterfaceText {
         return "\(admin), \(carrier), \(interface.text("operstate"))"
     }
 
+    /// Such as `office-7`, `-47 dBm`; in full also the access point, channel and rates.
+    private static func wifi(_ interface: JSONValue, isFull: Bool = true) -> [String] {
+        guard let wifi = interface["wifi"] else { return [] }
+        guard wifi.isTrue("associated") || wifi["authorized"]?.bool != nil else {
+            return isFull ? ["not associated"] : []
+        }
+        func figure(_ key: String, _ unit: String, per divisor: Int = 1) -> String? {
+            wifi[key]?.int.map { "\($0 / divisor) \(unit)" }
+        }
+        let network = wifi["ssid"]?.string ?? wifi["ssid_hex"]?.string.map { "0x" + $0 }
+        let brief = [network, figure("signal_dbm", "dBm")].compactMap(\.self)
+        guard isFull else { return brief }
+        let rates = [
+            figure("rx_bits_per_second", "Mbit/s in", per: 1_000_000),
+            figure("tx_bits_per_second", "Mbit/s out", per: 1_000_000),
+        ]
+        let authorized = wifi["authorized"]?.bool.map { $0 ? "authorized" : "not authorized" }
+        let rest = [wifi["bssid"]?.string, figure("frequency_mhz", "MHz")] + rates + [authorized]
+        return brief + rest.compactMap(\.self)
+    }
+
     private static func notes(_ interface: JSONValue) -> [String] {
-        var notes: [String] = []
+        var notes = wifi(interface, isFull: false)
         if interface.isTrue("required") { notes.append("required") }
         if interface.isTrue("is_expensive") { notes.append("expensive") }
         if interface.isTrue("is_constrained") { notes.append("constrained") }

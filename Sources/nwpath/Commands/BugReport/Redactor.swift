@@ -6,7 +6,7 @@ internal import OrderedJSON
 /// Takes out of a document what its reader need not know.
 ///
 /// Secrets always go. Unless everything is wanted, hardware addresses lose their last half, public addresses all but
-/// their first parts, URLs all but their scheme, and names of services, hosts and search domains become tags: the same name has the same tag in one report, and
+/// their first parts, URLs all but their scheme, and names of services, hosts, Wi-Fi networks and search domains become tags: the same name has the same tag in one report, and
 /// another one in the next.
 struct Redactor {
     /// Stands where a secret was.
@@ -95,7 +95,7 @@ struct Redactor {
     }
 
     private static func isName(_ key: String, _ isService: Bool) -> Bool {
-        key == "host" || (isService && (key == "name" || key == "instance"))
+        key == "host" || key == "ssid" || (isService && (key == "name" || key == "instance"))
     }
 
     private static func isService(_ value: JSONValue) -> Bool {
@@ -130,7 +130,7 @@ struct Redactor {
             var result = JSONObject()
             for member in object.members {
                 let key = member.key.lowercased()
-                if Self.secrets.contains(where: { Self.holds(key, $0) }) {
+                if Self.secrets.contains(where: { Self.holds(key, $0) }) || !isFull && key == "ssid_hex" {
                     result[member.key] = .string(Self.removed)
                 } else if !isFull, isService, key.hasPrefix("txt") {
                     result[member.key] = .string(Self.removed)

@@ -38,7 +38,8 @@ struct ReportContents {
         head["redacted"] = .string(
             redactor.isFull
                 ? "secrets only"
-                : "secrets, hardware addresses, public addresses, URLs, names of services, hosts and search domains"
+                : "secrets, hardware addresses, public addresses, URLs, names of services, hosts, Wi-Fi networks and search "
+                    + "domains"
         )
         head["contents"] = .array(sections.map { .string(redactor.text($0.line)) })
         var bytes = try Screen.line(.object(head))
