@@ -23,6 +23,11 @@ let package = Package(
             path: "Sources/CLibraries/CNetlinkGeneric",
             pkgConfig: "libnl-genl-3.0"
         ),
+        .systemLibrary(
+            name: "CNetlinkRoute",
+            path: "Sources/CLibraries/CNetlinkRoute",
+            pkgConfig: "libnl-route-3.0"
+        ),
         .systemLibrary(name: "CYAML", path: "Sources/CLibraries/CYAML", pkgConfig: "yaml-0.1"),
         .systemLibrary(name: "CSystemd", path: "Sources/CLibraries/CSystemd", pkgConfig: "libsystemd"),
         .systemLibrary(name: "CMicrohttpd", path: "Sources/CLibraries/CMicrohttpd", pkgConfig: "libmicrohttpd"),
@@ -70,7 +75,8 @@ let package = Package(
         .target(
             name: "Providers",
             dependencies: [
-                "CSystemd", "CNetlinkGeneric", "CLinuxShims", "Addressing", "LinuxIO", "Netlink", "PathModel",
+                "CSystemd", "CNetlinkGeneric", "CNetlinkRoute", "CLinuxShims", "Addressing", "LinuxIO", "Netlink",
+                "PathModel",
             ]
         ),
         .target(

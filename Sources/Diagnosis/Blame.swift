@@ -21,6 +21,7 @@ public enum Blame: String, Hashable, Sendable, CaseIterable {
         }
         switch worst.code.layer {
         case .local, .route: self = .me
+        case .link where worst.code == .linkOverruns || worst.code == .linkQueueDrops: self = .me
         case .link, .address: self = worst.code == .addressDuplicate ? .me : .linkOrGateway
         case .gateway: self = Self.comparing(peers.compactMap(\.reachesGateway.value), otherwise: .linkOrGateway)
         // Where no other destination is in use, it may be anything on the path.

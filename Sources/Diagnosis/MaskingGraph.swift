@@ -45,6 +45,10 @@ struct MaskingGraph {
         case .wanDown, .upstreamBlackhole, .upstreamLoop, .ipv4Broken, .ipv6Broken:
             return fault.code == .trafficStalled && (cause.family ?? fault.family) == fault.family
         case .performanceLoss, .linkLoss: return fault.code == .trafficLoss
+        case .linkErrors, .linkDuplex, .linkWeakSignal:
+            // A cable that damages one of many thousand frames explains no loss that anybody measures.
+            guard cause.severity >= .degraded else { return false }
+            return [.linkLoss, .trafficLoss, .performanceLoss].contains(fault.code)
         case .trafficStalled where fault.code == .trafficDestinationStalled:
             return fault.family == cause.family
         case .captivePortal: return Self.behindPortal.contains(fault.code)

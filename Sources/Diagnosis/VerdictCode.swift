@@ -9,6 +9,12 @@ public enum VerdictCode: String, Hashable, Sendable, CaseIterable {
     case linkIsolated = "link.isolated"
     case linkMTUTooSmall = "link.mtu-too-small"
     case linkLoss = "link.loss"
+    case linkErrors = "link.errors"
+    case linkOverruns = "link.overruns"
+    case linkDuplex = "link.duplex"
+    case linkSpeed = "link.speed"
+    case linkQueueDrops = "link.queue-drops"
+    case linkWeakSignal = "link.weak-signal"
     case linkClientIsolation = "link.client-isolation"
     case mdnsBlocked = "mdns.blocked"
     case addressNone = "addr.none"
@@ -81,8 +87,17 @@ public enum VerdictCode: String, Hashable, Sendable, CaseIterable {
     /// Whether this machine's own connections show it, whatever an examination tests.
     var isOfTraffic: Bool { [.trafficStalled, .trafficLoss, .trafficDestinationStalled].contains(self) }
 
+    /// Whether the counters of a link show it, which are read beside all examinations.
+    public var isOfCounters: Bool {
+        switch self {
+        case .linkErrors, .linkOverruns, .linkDuplex, .linkSpeed, .linkQueueDrops, .linkWeakSignal: true
+        default: false
+        }
+    }
+
     public var layer: Layer {
         switch self {
+        case .linkErrors, .linkOverruns, .linkDuplex, .linkSpeed, .linkQueueDrops, .linkWeakSignal: .link
         case .linkNone, .linkAdminDown, .linkNoCarrier, .linkFlapping, .linkIsolated, .linkMTUTooSmall, .linkLoss,
             .linkClientIsolation, .mdnsBlocked:
             .link

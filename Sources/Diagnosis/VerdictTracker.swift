@@ -62,6 +62,29 @@ public struct VerdictTracker: Hashable, Sendable {
         return order.compactMap { verdict in raised.first { $0.verdict == verdict }?.standing }
     }
 
+    /// Applies the faults that counters of links show now, which need no examination and have a hold-down of their own.
+    /// - Returns: What changed.
+    public mutating func apply(health verdicts: [Verdict], at now: Duration) -> [Change] {
+        let shown = Set(verdicts.map(Key.init))
+        var changes: [Change] = []
+        for verdict in verdicts {
+            let key = Key(verdict)
+            var record = records[key] ?? Record(verdict: verdict, firstSeen: now, lastSeen: now)
+            (record.verdict, record.lastSeen) = (verdict, now)
+            if !record.isRaised { changes.append(.raised(record.standing)) }
+            record.isRaised = true
+            records[key] = record
+        }
+        for key in records.keys where key.code.isOfCounters && !shown.contains(key) { changes += drop(key) }
+        return changes
+    }
+
+    /// Forgets what examinations found.
+    /// - Returns: What stood of it.
+    public mutating func forgetExaminations() -> [Change] {
+        records.keys.filter { !$0.code.isOfCounters }.flatMap { drop($0) }
+    }
+
     /// Takes the diagnosis of one round.
     /// - Parameters:
     ///   - diagnosis: What the round found.
@@ -73,7 +96,8 @@ public struct VerdictTracker: Hashable, Sendable {
         at now: Duration,
         stalled: Set<AddressFamily> = []
     ) -> [Change] {
-        let seen = Dictionary(diagnosis.verdicts.map { (Key($0), $0) }) { first, _ in first }
+        let found = diagnosis.verdicts.filter { !$0.code.isOfCounters }
+        let seen = Dictionary(found.map { (Key($0), $0) }) { first, _ in first }
         for (key, verdict) in seen {
             var record = records[key] ?? Record(verdict: verdict, firstSeen: now, lastSeen: now)
             (record.verdict, record.lastSeen) = (verdict, now)
@@ -84,7 +108,7 @@ public struct VerdictTracker: Hashable, Sendable {
         // Worst first, so that a cause is raised before what it hides is looked at.
         for verdict in records.values.map(\.verdict).sortedByWeight() {
             let key = Key(verdict)
-            guard let state = diagnosis.state(of: verdict.code.layer) else { continue }
+            guard !key.code.isOfCounters, let state = diagnosis.state(of: verdict.code.layer) else { continue }
             switch state {
             case _ where masked.contains(key): changes += drop(key)
             case .hidden(let cause) where seen[key] == nil:

@@ -35,6 +35,8 @@ public struct InterfaceDocument: JSONObjectWritable, Equatable, Sendable {
     public var linkLocalOnly: Bool
     /// `nil` for an interface that is a member of no Wi-Fi network.
     public var wifi: WirelessDocument?
+    /// `nil` in events, and for an interface that is not measured.
+    public var counters: LinkCountersDocument?
 
     public func write(to object: inout JSONObjectWriter) {
         object.write("name", name)
@@ -59,6 +61,7 @@ public struct InterfaceDocument: JSONObjectWritable, Equatable, Sendable {
         object.write("addresses", addresses)
         object.write("link_local_only", linkLocalOnly)
         object.writeIfPresent("wifi", wifi)
+        object.writeIfPresent("counters", counters)
     }
 
     /// Shows an interface; remaining lifetimes are counted from `now`, the time since boot.
@@ -177,6 +180,7 @@ extension InterfaceDocument {
             .added("addresses", .list(of: AddressDocument.form), "Its addresses, IPv4 first.")
             .added("link_local_only", .truth, "Whether its only addresses are link-local, one out of 169.254.0.0/16.")
             .optional("wifi", WirelessDocument.form, "Left out unless it is a member of a Wi-Fi network.")
+            .optional("counters", LinkCountersDocument.form, "Of measured links, in `/api/v1/interfaces`.")
     }
 
     private static var hardwareAddress: Form { .pattern("^[0-9a-f]{2}(:[0-9a-f]{2})*$") }

@@ -41,10 +41,19 @@ public struct EngineCore: Sendable {
         }
     }
 
-    /// The judge of the present state, which documents are made with.
+    /// Classifies the interfaces of the present state.
     public var judge: InterfaceJudge {
         InterfaceJudge(state: state, facts: facts, policy: settings.policy, memory: memory)
     }
+
+    /// The links whose counters are read; those that were `known` before stay, as long as they are there.
+    public func measuredLinks(known: [Int]) -> [MeasuredLink] {
+        let used = [path.ipv4, path.ipv6].compactMap { $0?.interfaces }.joined().map(\.index)
+        return judge.measuredLinks(used: used, others: monitors.flatMap(\.path.interfaces).map(\.index) + known)
+    }
+
+    /// Whether a link works; `false` where there is none of that index.
+    public func isUsable(_ index: Int) -> Bool { state.links[index].map(judge.isUsable) ?? false }
 }
 
 // MARK: - What comes in

@@ -11,11 +11,11 @@ public import PathModel
 public final class PathEngine {
     /// What it tells, in the order in which it happens.
     public enum Event {
-        /// Everything was read for the first time, and not judged yet: facts about it can be part of the first update.
+        /// Everything was read for the first time, and not evaluated yet: facts about it can be part of the first update.
         case firstReading
         /// A material change, the first look included.
         case update(EngineUpdate)
-        /// A batch of notifications before it is judged.
+        /// A batch of notifications before it is evaluated.
         case notices(EventBatch)
         /// A link or an address changed after the first reading, that of an ignored interface included, as soon as the
         /// kernel told it: changes that follow within 50 ms are told together.

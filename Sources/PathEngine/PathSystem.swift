@@ -59,6 +59,7 @@ public final class PathSystem {
             case .audit: providers.refresh()
             case .update(let update) where update.changes.contains(where: \.isOfInterface):
                 noteWireless(update.changes)
+                providers.noteLinks()
                 scheduleRefresh()
             default: break
             }

@@ -37,6 +37,7 @@ public final class Daemon {
     let probes: ProbeWatch
     let diagnosis: DiagnosisService
     let traffic: TrafficMonitor
+    let linkHealth: LinkHealthMonitor
     let headline: HeadlineWatch
     let store: DocumentStore
     let source: StatusSource
@@ -76,9 +77,8 @@ public final class Daemon {
         self.options = options
         let (configuration, clock) = (options.configuration, clock)
         started = clock.boot
-        let identity = DaemonIdentity(version: options.version)
+        identity = DaemonIdentity(version: options.version)
         try RuntimeDirectories().prepare(configuration)
-        self.identity = identity
         log = try Self.openLog(configuration, identity: identity)
         saver = LogSaver(loop: loop, log: log)
         alive = AliveFile(directory: configuration.stateDirectory)
@@ -103,9 +103,9 @@ public final class Daemon {
         probes = ProbeWatch(engine, loop: loop, hub: hub, clock: clock, stateDirectory: configuration.stateDirectory)
         diagnosis = DiagnosisService(engine, loop: loop, hub: hub, clock: clock)
         traffic = TrafficMonitor(engine, loop: loop, hub: hub, recorder: recorder)
+        linkHealth = LinkHealthMonitor(system, loop: loop)
         headline = HeadlineWatch(engine, hub: hub, probes: probes, diagnosis: diagnosis, hostName: hostName, loop: loop)
-        let registry = MetricRegistry()
-        self.registry = registry
+        registry = MetricRegistry()
         parts = DaemonParts(registry: registry)
         store = DocumentStore(
             hub: hub,
@@ -115,6 +115,7 @@ public final class Daemon {
             probes: probes,
             diagnosis: diagnosis,
             traffic: traffic,
+            linkHealth: linkHealth,
             headline: headline,
             clock: clock,
             daemon: .init(version: identity.version, pid: identity.processID, started: clock.wall),
@@ -230,6 +231,7 @@ public final class Daemon {
             diagnosis.trafficChanged(isPath: $0.concernsReach, isStall: $0.isStall)
         }
         parts.start(traffic) { $0.apply(isEnabled: configuration.traffic.isEnabled) }
+        parts.start(linkHealth) { $0.start { [unowned diagnosis] in diagnosis.healthChanged($0) } }
         if let services {
             parts.start(services) { services in
                 services.start(on: configuration.multicastInterfaces(of: engine.core)) { [unowned self] in

@@ -40,6 +40,9 @@ final class DocumentStore {
     private var diagnosisRevision: UInt64 = 0
     private let traffic: TrafficMonitor
     private var trafficRevision: UInt64 = 0
+    /// The counters of links, which are in no event.
+    private let linkHealth: LinkHealthMonitor
+    private var healthRevision: UInt64 = 0
     /// The revision of the services at the last event, and the one that is rendered.
     private var serviceRevisions = (event: 0, rendered: 0)
     private let configuration: () -> JSONValue
@@ -74,6 +77,7 @@ final class DocumentStore {
         probes: ProbeWatch,
         diagnosis: DiagnosisService,
         traffic: TrafficMonitor,
+        linkHealth: LinkHealthMonitor,
         headline: HeadlineWatch,
         clock: any TimeSource,
         daemon: OverviewDocument.Daemon,
@@ -88,6 +92,7 @@ final class DocumentStore {
         self.probes = probes
         self.diagnosis = diagnosis
         self.traffic = traffic
+        self.linkHealth = linkHealth
         self.headline = headline
         self.clock = clock
         self.daemon = daemon
@@ -176,8 +181,8 @@ final class DocumentStore {
 
     private func lookForInterfaces() {
         let interfaces = engine.core.interfaces
-        guard interfaces != shownInterfaces else { return }
-        shownInterfaces = interfaces
+        guard interfaces != shownInterfaces || healthRevision != linkHealth.revision else { return }
+        (shownInterfaces, healthRevision) = (interfaces, linkHealth.revision)
         interfaceChanges += 1
         for document in Array(rendered.keys) where document.showsIgnoredInterfaces { rendered[document] = nil }
     }
@@ -206,10 +211,10 @@ final class DocumentStore {
         case .status: return try encoder.encode(overview)
         case .paths: return try stated("monitors") { $0.write("paths", monitors) }
         case .path(let name): return try monitors.first { $0.monitor == name }.map { try stated("monitorstate", $0) }
-        case .interfaces: return try stated("interfaces") { $0.write("interfaces", interfaces) }
+        case .interfaces: return try stated("interfaces") { $0.write("interfaces", measuredInterfaces) }
         case .interface(let name):
             let name = interfaceName(name)
-            return try interfaces.first { $0.name == name }.map { try stated("interfacestate", $0) }
+            return try measuredInterfaces.first { $0.name == name }.map { try stated("interfacestate", $0) }
         case .gateways: return try stated("gateways") { $0.write("gateways", path.gateways.map(GatewayDocument.init)) }
         case .dns: return try stated("nameserverstate", DNSDocument(path.dns))
         case .diagnosis:
@@ -295,6 +300,16 @@ final class DocumentStore {
     private var interfaces: [InterfaceDocument] {
         let now = clock.boot
         return engine.core.interfaces.map { InterfaceDocument($0, at: now) }
+    }
+
+    /// The interfaces with what was counted of them.
+    private var measuredInterfaces: [InterfaceDocument] {
+        let counters = linkHealth.shown
+        return interfaces.map { interface in
+            var interface = interface
+            interface.counters = counters[interface.name]
+            return interface
+        }
     }
 
     private var overview: OverviewDocument {

@@ -184,6 +184,14 @@ public final class ProviderSet {
         set { wireless.isSampling = newValue }
     }
 
+    /// What Wi-Fi clients counted, by interface index, as of the last sample of the signal.
+    public var radioCounters: [Int: RadioCounters] { wireless.counters }
+
+    /// A link changed: a team may have lost the port that it sends by.
+    public func noteLinks() {
+        if isRunning { virtual.noteLinks() }
+    }
+
     public var health: [Name: ProviderHealth] {
         let all: [Name: ProviderHealth] = [
             .resolvConf: resolver.health, .resolved: resolved.health, .networkManager: manager.health,

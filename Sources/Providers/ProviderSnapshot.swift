@@ -54,7 +54,8 @@ public struct ProviderSnapshot: Hashable, Sendable {
                 isWwanBlocked: managerRadios.isWwanBlocked || radios.isWwanBlocked,
                 hasWifi: managerRadios.hasWifi || radios.hasWifi || !wireless.isEmpty,
                 hasWwan: managerRadios.hasWwan || radios.hasWwan || hasModem,
-                isWifiBlockedByHardware: radios.isWifiBlockedByHardware
+                isWifiBlockedByHardware: radios.isWifiBlockedByHardware,
+                blockedDevices: radios.blockedDevices
             ),
             teams: teams,
             isConnecting: isConnecting

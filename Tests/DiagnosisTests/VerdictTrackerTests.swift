@@ -112,6 +112,50 @@ import Testing
         #expect(once == [[], ["+wan.down"], [], [], ["-wan.down"]])
     }
 
+    private static let damaged = Verdict(
+        .linkErrors,
+        .warning,
+        about: "eth0",
+        say: "eth0 received 312 of 4000 frames with errors",
+        action: "replace the cable"
+    )
+
+    @Test func `what counters show is raised and cleared beside examinations`() {
+        var tracker = VerdictTracker()
+        #expect(tracker.apply(health: [Self.damaged], at: .seconds(1)).count == 1)
+        #expect(tracker.take(Self.healthy, at: .seconds(2)).isEmpty, "an examination finds nothing out about it")
+        var worse = Self.damaged
+        worse.say = "eth0 received 400 of 5000 frames with errors"
+        #expect(tracker.apply(health: [worse], at: .seconds(61)).isEmpty)
+        #expect(tracker.standing.map(\.verdict) == [worse] && tracker.standing.first?.since == .seconds(1))
+        _ = tracker.take(Self.noCarrier, at: .seconds(62))
+        #expect(tracker.standing.map(\.verdict.code) == [.linkNoCarrier, .linkErrors])
+        #expect(tracker.forgetExaminations().count == 1 && tracker.standing.map(\.verdict) == [worse])
+        #expect(tracker.apply(health: [], at: .seconds(121)).count == 1 && tracker.standing.isEmpty)
+    }
+
+    @Test func `a cable that damages every hundredth frame explains loss, one of many thousand does not`() {
+        for (severity, masks) in [(Severity.degraded, true), (.warning, false)] {
+            var evidence = Healthy.evidence
+            for place in evidence.performance.anchors.indices { evidence.performance.anchors[place].received = 50 }
+            evidence.health = [Self.damaged]
+            evidence.health[0].severity = severity
+            let diagnosis = Judge().judge(evidence)
+            #expect(diagnosis.verdicts.contains { $0.code == .linkErrors })
+            #expect(diagnosis.masked.contains { $0.verdict.code == .performanceLoss } == masks)
+        }
+    }
+
+    @Test func `a queue or a card that this machine does not serve is its own fault`() {
+        for (code, blame) in [
+            (VerdictCode.linkOverruns, Blame.me), (.linkQueueDrops, .me), (.linkErrors, .linkOrGateway),
+        ] {
+            var evidence = Healthy.evidence
+            evidence.health = [Verdict(code, .warning, about: "eth0", say: "", action: "")]
+            #expect(Judge().judge(evidence).blame == blame)
+        }
+    }
+
     @Test func `what stands is there with its first moment and its last words, worst first`() throws {
         var keeper = VerdictTracker()
         _ = keeper.take(Self.lossy, at: .seconds(0))

@@ -68,7 +68,7 @@ def judge_words(step, seen):
             found.append(("words", f"not {pattern}", match[0]))
     for name, member, pattern in step.facts:
         value = seen.interfaces.get(name)
-        for part in member.split("."):
+        for part in filter(None, member.split(".")):
             value = value.get(part) if isinstance(value, dict) else None
         if not re.fullmatch(pattern, json.dumps(value)):
             found.append((f"{name}'s {member}", pattern, json.dumps(value)))

@@ -174,9 +174,13 @@ class Scene:
         """The number of the switch of the scenario's first radio."""
         base = f"/proc/self/fd/{self.system}/class/rfkill"
         for entry in os.listdir(base):
-            with open(f"{base}/{entry}/name") as file:
-                if file.read().strip() == self.radios[0][0]:
-                    return entry.removeprefix("rfkill")
+            try:
+                with open(f"{base}/{entry}/name") as file:
+                    if file.read().strip() == self.radios[0][0]:
+                        return entry.removeprefix("rfkill")
+            except FileNotFoundError:
+                # The radio of another scenario that just ended.
+                continue
         raise SceneError(f"no switch of {self.radios[0][0]}")
 
     def hardware(self, where, device):

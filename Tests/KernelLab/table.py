@@ -37,8 +37,9 @@ class Table:
     def add_step(self, record):
         name, limit = f"{record['scenario']}: {record['label']}", None
         if record["wrong"]:
-            limit = self.limit(name)
-            self.met |= {limit} - {None}
+            limits = {self.limit(name) or self.limit(f"{name}: {what}") for what, _, _ in record["wrong"]}
+            self.met |= limits - {None}
+            limit = None if None in limits else sorted(limits)[0]
             self.wrong, self.limited = self.wrong + (limit is None), self.limited + (limit is not None)
         else:
             self.right += 1

@@ -237,6 +237,17 @@ import Testing
         #expect(told(world) == ["rfkill_wifi", nil])
     }
 
+    @Test func `rfkill_wifi: the radio of the interface, where another one is not blocked (S22)`() {
+        var world = World()
+        world.link("wlan0", 3) { $0.flags = [] }
+        world.facts.wireless[3] = WirelessFacts(mode: 2)
+        world.facts.wireless[3]?.device = 7
+        world.facts.radios = RadioFacts(hasWifi: true, blockedDevices: [8: false])
+        #expect(told(world) == ["link_down", "wlan0"])
+        world.facts.radios.blockedDevices = [7: false]
+        #expect(told(world) == ["rfkill_wifi", nil])
+    }
+
     @Test func `a radio that is off does not hide what is wrong with a cable (S22)`() {
         var world = plain()
         world.facts.radios = RadioFacts(isWifiBlocked: true, hasWifi: true)

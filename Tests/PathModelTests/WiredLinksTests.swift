@@ -48,4 +48,62 @@ import Testing
         #expect(links.usable.count == WiredLinks.limit && links.usable.prefix(3) == [500, 400, 10])
         #expect(links.usable.count + links.idle.count == 292)
     }
+
+    @Test func `a card that is a port of another link is asked about, too`() {
+        var world = World.ordinary()
+        world.link("bond0", 4, kind: "bond")
+        world.link("eth1", 5) {
+            ($0.master, $0.parentBus, $0.parentDevice) = (4, "pci", "0000:00:02.0")
+        }
+        #expect(world.judge.wiredLinks.usable.contains(5))
+    }
+}
+
+/// Which links are measured.
+@Suite struct MeasuredLinksTests {
+    private func card(_ name: String, _ index: Int, bus: String = "pci", in world: inout World, master: Int? = nil) {
+        world.link(name, index) { ($0.master, $0.parentBus, $0.parentDevice) = (master, bus, "0000:00:0\(index).0") }
+    }
+
+    @Test func `the ports of an aggregate come first, then what stands on it, then other cards`() {
+        var world = World()
+        card("eth0", 2, in: &world)
+        world.link("bond0", 3, kind: "bond")
+        card("eth1", 4, in: &world, master: 3)
+        card("eth2", 5, in: &world, master: 3)
+        world.link("bond0.10", 6, kind: "vlan") { $0.lower = 3 }
+        let links = world.judge.measuredLinks(used: [6])
+        #expect(links.map(\.name) == ["eth1", "eth2", "bond0", "bond0.10", "eth0"])
+        #expect(links.map(\.isCable) == [true, true, false, false, true])
+        #expect(links.map(\.isUsed) == [true, true, true, true, false])
+        // What was measured before stays, behind what is used.
+        #expect(
+            world.judge.measuredLinks(used: [2], others: [6]).map(\.name) == [
+                "eth0", "eth1", "eth2", "bond0", "bond0.10",
+            ]
+        )
+    }
+
+    @Test func `guests of a bridge are not measured, nor an ignored card`() {
+        var world = World()
+        world.link("br0", 2, kind: "bridge")
+        card("eth0", 3, in: &world, master: 2)
+        for index in 10..<300 { world.link("veth\(index)", index, kind: "veth") { $0.master = 2 } }
+        card("eth9", 400, in: &world)
+        world.policy.ignore = ["eth9"]
+        #expect(world.judge.measuredLinks(used: [2]).map(\.name) == ["eth0", "br0"])
+    }
+
+    @Test func `devices of hypervisors, radios and tunnels are no cables, and there are sixteen at most`() {
+        var world = World()
+        card("ens3", 2, bus: "virtio", in: &world)
+        card("wlan0", 3, in: &world)
+        world.facts.wireless[3] = WirelessFacts(mode: 2)
+        world.link("gre1", 4, kind: "gretap")
+        #expect(world.judge.measuredLinks(used: [2, 3, 4]).allSatisfy { !$0.isCable })
+        for index in 10..<60 { card("eth\(index)", index, in: &world) }
+        let links = world.judge.measuredLinks(used: [2])
+        #expect(links.count == 16 && links.first?.name == "ens3")
+        #expect(world.judge.measuredLinks(used: [999]).count == 16)
+    }
 }

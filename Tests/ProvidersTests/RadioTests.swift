@@ -29,6 +29,18 @@ import Testing
         #expect(switches.facts == RadioFacts())
     }
 
+    @Test func `knows which of several devices is blocked`() {
+        var switches = RadioSwitches()
+        switches.apply(event(0, 1, 0, soft: 1)[...]) { _ in 7 }
+        switches.apply(event(1, 1, 0)[...]) { _ in 8 }
+        switches.apply(event(2, 1, 0, soft: 1)[...])
+        #expect(switches.facts.blockedDevices == [7: false] && !switches.facts.isWifiBlocked)
+        // The device of a switch stays what it was.
+        switches.apply(event(1, 1, 2, hard: 1)[...])
+        switches.apply(event(0, 1, 2)[...]) { _ in 9 }
+        #expect(switches.facts.blockedDevices == [8: true])
+    }
+
     @Test func `ignores bluetooth, short records and unknown operations`() {
         var switches = RadioSwitches()
         switches.apply(event(0, 2, 0, soft: 1)[...])
@@ -73,9 +85,16 @@ import Testing
         for (name, text) in [("rfkill0/type", "wlan\n"), ("rfkill0/soft", "0\n"), ("rfkill0/hard", "1\n")] {
             try scratch.write(text, to: "sys/" + name)
         }
+        try Command.run(["mkdir", scratch("sys/rfkill0/device")])
+        try scratch.write("3\n", to: "sys/rfkill0/device/index")
         let provider = RadioSwitchProvider(loop: loop, device: scratch("rfkill"), sysfs: scratch("sys"))
         provider.start()
-        let blocked = RadioFacts(isWifiBlocked: true, hasWifi: true, isWifiBlockedByHardware: true)
+        let blocked = RadioFacts(
+            isWifiBlocked: true,
+            hasWifi: true,
+            isWifiBlockedByHardware: true,
+            blockedDevices: [3: true]
+        )
         #expect(provider.facts == blocked)
         #expect(RadioSwitchProvider.current(device: scratch("rfkill"), sysfs: scratch("sys")) == blocked)
         try scratch.write("0\n", to: "sys/rfkill0/hard")

@@ -97,7 +97,9 @@ import Testing
         let (index, interface) = try #require(
             WirelessMessage.interface(WirelessRecording.message(WirelessRecording.interface))
         )
-        #expect(index == 2 && interface == WirelessFacts(mode: 2, frequency: 2437))
+        var expected = WirelessFacts(mode: 2, frequency: 2437)
+        expected.device = 0
+        #expect(index == 2 && interface == expected)
         let station = try #require(WirelessMessage.station(WirelessRecording.message(WirelessRecording.station)))
         #expect(station.index == 2)
         #expect(
@@ -107,7 +109,15 @@ import Testing
                     signal: -30,
                     receiveRate: 39_000_000,
                     transmitRate: 13_000_000,
-                    isAuthorized: true
+                    isAuthorized: true,
+                    counters: RadioCounters(
+                        accessPoint: [2, 0, 0, 0, 1, 0],
+                        signal: -30,
+                        sent: 13,
+                        retries: 0,
+                        failures: 0,
+                        beaconLosses: 0
+                    )
                 )
         )
         let network = try #require(WirelessMessage.network(WirelessRecording.message(WirelessRecording.associated)))

@@ -90,7 +90,7 @@ import Testing
 
     @Test func `learns network, access point, signal and rates of an association`() {
         let facts = associated().interfaces[2]
-        let expected = WirelessFacts(
+        var expected = WirelessFacts(
             mode: 2,
             ssid: Array("office-7".utf8),
             signal: -30,
@@ -100,8 +100,50 @@ import Testing
             transmitRate: 13_000_000,
             isAuthorized: true
         )
+        expected.device = 0
         #expect(facts == expected && facts?.band == "2.4")
         #expect(facts?.clause == "associated with office-7 on 2437 MHz, -30 dBm, authorized")
+    }
+
+    @Test func `a network that the scan's results do not have yet is looked for again, a few times`() {
+        var table = WirelessTable()
+        answer(&table, .interfaces, [WirelessRecording.message(WirelessRecording.interface)])
+        let station = WirelessRecording.message(WirelessRecording.station)
+        answer(&table, .station(index: 2), [station])
+        answer(&table, .networks(index: 2), [WirelessRecording.message(WirelessRecording.neighbour)])
+        #expect(table.interfaces[2]?.ssid == nil && table.isWaiting && table.isAssociated)
+        for request in table.stations { table.ask(request) }
+        answer(&table, .station(index: 2), [station])
+        answer(&table, .networks(index: 2), [WirelessRecording.message(WirelessRecording.associated)])
+        #expect(table.interfaces[2]?.ssid == Array("office-7".utf8) && !table.isWaiting)
+
+        var stubborn = WirelessTable()
+        answer(&stubborn, .interfaces, [WirelessRecording.message(WirelessRecording.interface)])
+        answer(&stubborn, .station(index: 2), [station])
+        var looks = 0
+        while stubborn.next() == .networks(index: 2) {
+            stubborn.sent(1)
+            _ = stubborn.receive(end(1), at: .zero)
+            looks += 1
+            for request in stubborn.stations { stubborn.ask(request) }
+            answer(&stubborn, .station(index: 2), [station])
+        }
+        #expect(looks == 1 + WirelessTable.mostMisses && !stubborn.isWaiting)
+    }
+
+    @Test func `counts what the station counted of its access point`() {
+        var table = associated()
+        let counted = RadioCounters(
+            accessPoint: [2, 0, 0, 0, 1, 0],
+            signal: -30,
+            sent: 13,
+            retries: 0,
+            failures: 0,
+            beaconLosses: 0
+        )
+        #expect(table.counters == [2: counted])
+        answer(&table, .interfaces, [])
+        #expect(table.counters.isEmpty)
     }
 
     @Test func `does not request the large results of a scan again for the same access point`() {

@@ -61,6 +61,7 @@ private final class StoreFixture {
             probes: probes,
             diagnosis: diagnosis,
             traffic: traffic,
+            linkHealth: LinkHealthMonitor(engine, loop: loop),
             headline: HeadlineWatch(
                 engine,
                 hub: hub,

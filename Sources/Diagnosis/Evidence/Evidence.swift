@@ -13,6 +13,8 @@ public struct Evidence: Hashable, Sendable {
     public var reach: [ReachEvidence] = []
     /// What the machine's own connections show, where somebody reads them.
     public var traffic: [TrafficEvidence] = []
+    /// The faults that counters of links show, where somebody reads them.
+    public var health: [Verdict] = []
     public var dns: Assessment<[NameServerEvidence]> = .notAsked
     public var transport = TransportEvidence()
     public var application = ApplicationEvidence()

@@ -11,10 +11,13 @@ public struct Judge: Sendable {
     public init(budgets: Budgets = Budgets()) { self.budgets = budgets }
 
     public func judge(_ evidence: Evidence) -> Diagnosis {
-        guard evidence.isNetworkExamined else { return Diagnosis(destinationFaults(evidence), evidence: evidence) }
+        guard evidence.isNetworkExamined else {
+            return Diagnosis(evidence.health + destinationFaults(evidence), evidence: evidence)
+        }
         let found =
-            linkFaults(evidence) + addressFaults(evidence) + localFaults(evidence) + gatewayFaults(evidence)
-            + portalFaults(evidence) + reachFaults(evidence) + trafficFaults(evidence) + nameServerFaults(evidence)
+            linkFaults(evidence) + evidence.health + addressFaults(evidence) + localFaults(evidence)
+            + gatewayFaults(evidence) + portalFaults(evidence) + reachFaults(evidence) + trafficFaults(evidence)
+            + nameServerFaults(evidence)
             + transportFaults(evidence) + applicationFaults(evidence) + performanceFaults(evidence)
             + destinationFaults(evidence)
         return Diagnosis(found, evidence: evidence)

@@ -4,7 +4,7 @@ internal import Addressing
 internal import Netlink
 
 extension EvaluationRound {
-    /// An interface in use, judged once for all that is to be said of it.
+    /// An interface in use, classified once for all that is to be said of it.
     private struct Used {
         let link: Link
         let interface: PathInterface

@@ -154,6 +154,8 @@ extension EvaluationRound {
         var subject = classifier.subject(link)
         switch best.shortcoming {
         case .noAddress where isConfiguring(best.index): return (.configuring, subject)
+        case .linkDown where classifier.blockedRadio(of: link) != nil:
+            return (.rfkillWifi, classifier.blockedRadio(of: link))
         case nil: break
         case let shortcoming?:
             let fault = classifier.fault(of: link)

@@ -3,7 +3,7 @@
 internal import Addressing
 internal import Netlink
 
-/// Judges the source address that the kernel would give a packet (rules S24 to S26).
+/// Evaluates the source address that the kernel would give a packet (rules S24 to S26).
 struct SourceJudge {
     let interfaces: InterfaceJudge
 

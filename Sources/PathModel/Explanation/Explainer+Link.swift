@@ -193,11 +193,8 @@ extension Explainer {
 
     /// A radio that rfkill has switched off cannot be set up.
     private func reasonOfLinkDown(_ link: Link) -> ReasonText {
-        let radios = interfaces.facts.radios
-        guard radios.isWifiBlocked, interfaces.type(of: link) == .wifi else {
-            return ReasonText(.linkDown, ReasonSubject(interface: link.name))
-        }
-        return ReasonText(.rfkillWifi, ReasonSubject(obstacle: radios.isWifiBlockedByHardware ? .hardware : nil))
+        if let blocked = interfaces.blockedRadio(of: link) { return ReasonText(.rfkillWifi, blocked) }
+        return ReasonText(.linkDown, ReasonSubject(interface: link.name))
     }
 
     /// Says what a tunnel makes of the packets, and what carries its own.

@@ -160,10 +160,16 @@ public struct WiredFacts: Hashable, Sendable {
     public var megabits: Int
     /// Whether both ends may send at the same time.
     public var isFullDuplex: Bool
+    /// Whether both ends negotiated it, rather than that somebody set it by hand.
+    public var isNegotiated: Bool
+    /// The greatest speed in Mbit/s that both ends of a copper cable offer; `nil` when unknown.
+    public var offered: Int?
 
-    public init(megabits: Int, isFullDuplex: Bool) {
+    public init(megabits: Int, isFullDuplex: Bool, isNegotiated: Bool = true, offered: Int? = nil) {
         self.megabits = megabits
         self.isFullDuplex = isFullDuplex
+        self.isNegotiated = isNegotiated
+        self.offered = offered
     }
 }
 
@@ -203,6 +209,8 @@ public struct RadioFacts: Hashable, Sendable {
     /// Whether a switch or a key of the device does that, which no command undoes.
     public var isWifiBlockedByHardware: Bool
     public var isWwanBlocked: Bool
+    /// The Wi-Fi devices that are blocked, by their number in nl80211, and whether a switch of the device does it.
+    public var blockedDevices: [Int: Bool]
     /// Whether the machine has a Wi-Fi device at all, even a blocked one without an interface.
     public var hasWifi: Bool
     public var hasWwan: Bool
@@ -213,10 +221,12 @@ public struct RadioFacts: Hashable, Sendable {
         isWwanBlocked: Bool = false,
         hasWifi: Bool = false,
         hasWwan: Bool = false,
-        isWifiBlockedByHardware: Bool = false
+        isWifiBlockedByHardware: Bool = false,
+        blockedDevices: [Int: Bool] = [:]
     ) {
         self.isWifiBlocked = isWifiBlocked
         self.isWifiBlockedByHardware = isWifiBlockedByHardware
+        self.blockedDevices = blockedDevices
         self.isWwanBlocked = isWwanBlocked
         self.hasWifi = hasWifi
         self.hasWwan = hasWwan

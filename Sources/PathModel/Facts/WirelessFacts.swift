@@ -6,6 +6,8 @@ internal import Addressing
 public struct WirelessFacts: Hashable, Sendable {
     /// The NL80211_IFTYPE_* number: 1 ad hoc, 2 station, 3 access point, 7 mesh point, 8 P2P client.
     public var mode: UInt32
+    /// The number of its device (`NL80211_ATTR_WIPHY`), which may have several interfaces.
+    public var device: Int?
     /// The network's name, when associated: up to 32 bytes of any kind, usually UTF-8.
     public var ssid: [UInt8]?
     /// The name of the network that it is associated with, or else was last.

@@ -20,10 +20,12 @@ public struct WiredLinks: Hashable, Sendable {
 }
 
 extension InterfaceJudge {
-    /// The wired interfaces that a path may list: of those that work the ones that ever carried traffic come first, then
+    /// The wired interfaces that a path may list, and cards that are ports of others: of those that work the ones that ever carried traffic come first, then
     /// those with an address, so that hundreds of containers keep no uplink from being asked about.
     public var wiredLinks: WiredLinks {
-        let wired = state.links.values.filter { isEligible($0) && type(of: $0) == .wiredEthernet }
+        let wired = state.links.values.filter { link in
+            isEligible(link) && type(of: link) == .wiredEthernet || isCable(link) && !isListedIgnored(link)
+        }
         let usable = wired.filter(\.isUsable).map { link in
             let rank =
                 memory.everAvailable.contains(link.index)

@@ -41,6 +41,17 @@ extension InterfaceJudge {
         return ReasonSubject.Radio(network: (facts?.refusal?.ssid ?? facts?.ssid).map(WirelessFacts.text))
     }
 
+    /// What is said of an interface whose own radio rfkill blocks; `nil` where it does not.
+    func blockedRadio(of link: Link) -> ReasonSubject? {
+        let isAllBlocked = facts.radios.isWifiBlocked && type(of: link) == .wifi
+        let ofAll = isAllBlocked ? facts.radios.isWifiBlockedByHardware : nil
+        guard let isHard = facts.wireless[link.index]?.device.flatMap({ facts.radios.blockedDevices[$0] }) ?? ofAll
+        else {
+            return nil
+        }
+        return ReasonSubject(obstacle: isHard ? .hardware : nil)
+    }
+
     /// An interface as the subject of a reason.
     func subject(_ link: Link, family: AddressFamily? = nil, obstacle: ReasonSubject.Obstacle? = nil) -> ReasonSubject {
         var subject = ReasonSubject(interface: link.name, family: family, obstacle: obstacle)

@@ -71,6 +71,8 @@ final class DiagnosisService {
     private var isProgressUntold = false
     /// What the last examination of the schedule found.
     private var lastDocument = DiagnosisDocument.idle
+    private var lastResult: ExaminationResult?
+    private var requestedResult: ExaminationResult?
     private var lastFinding = DiagnosisSchedule.Finding.sound
     /// How often the document changed, for the tags of documents.
     private(set) var revision: UInt64 = 0
@@ -83,6 +85,8 @@ final class DiagnosisService {
     var isProvedByTraffic: () -> Bool = { false }
     /// Whether a gateway or a probe fails now.
     var isFailing: () -> Bool = { false }
+    /// The faults that counters of links show.
+    private var health: [Verdict] = []
 
     init(_ engine: PathEngine, loop: EventLoop, hub: EventHub, clock: any TimeSource) {
         self.engine = engine
@@ -97,7 +101,10 @@ final class DiagnosisService {
     var standing: [VerdictTracker.Standing] { tracker.standing }
 
     /// The faults that the headline is judged from, worst first.
-    var verdicts: [VerdictTracker.Standing] { requested?.verdicts ?? tracker.standing }
+    var verdicts: [VerdictTracker.Standing] {
+        guard let requested else { return tracker.standing }
+        return requested.verdicts + tracker.standing.filter(\.verdict.code.isOfCounters)
+    }
 
     /// Whether it examines by itself, again and again.
     var isPeriodic: Bool { automatic?.interval != nil }
@@ -122,10 +129,9 @@ final class DiagnosisService {
         cancel()
         if requested != nil { forget() }
         guard let automatic else {
-            for standing in tracker.standing { publish(.cleared(standing)) }
-            tracker = VerdictTracker()
-            (lastSummary, lastDocument, lastFinding) = (nil, .idle, .sound)
-            return show(.idle)
+            for change in tracker.forgetExaminations() { publish(change) }
+            (lastSummary, lastResult, lastFinding) = (nil, nil, .sound)
+            return healthChanged(health)
         }
         schedule = DiagnosisSchedule(at: clock.boot, interval: automatic.interval)
         plan()
@@ -146,7 +152,7 @@ final class DiagnosisService {
         for path in update.paths where path.monitor == MonitorPolicy.standardName { requested?.take(path.change) }
         guard automatic != nil else { return }
         carriers.note(DiagnosisSurroundings(engine.core).carriers, at: update.at)
-        guard isPeriodic ? !update.isFirst : isFailing() || !tracker.standing.isEmpty, !update.paths.isEmpty else {
+        guard isPeriodic ? !update.isFirst : isFailing() || isAnythingStanding, !update.paths.isEmpty else {
             return
         }
         schedule.pathChanged(at: clock.boot)
@@ -155,8 +161,8 @@ final class DiagnosisService {
 
     /// Examines soon when a probe answers again, or fails.
     func probeChanged() {
-        guard automatic != nil, isPeriodic || isFailing() || !tracker.standing.isEmpty else { return }
-        let isFrugal = standing.isEmpty && engine.core.path.isFrugal
+        guard automatic != nil, isPeriodic || isFailing() || isAnythingStanding else { return }
+        let isFrugal = !isAnythingStanding && engine.core.path.isFrugal
         schedule.probeChanged(isFrugal: isFrugal, at: clock.boot)
         plan()
     }
@@ -173,6 +179,61 @@ final class DiagnosisService {
         schedule.trafficChanged(isPath: isPath, isStall: isStall, at: clock.boot)
         plan()
     }
+
+    /// Publishes what counters of links show, without an examination.
+    func healthChanged(_ verdicts: [Verdict]) {
+        guard !isStopped else { return }
+        health = verdicts
+        let changes = tracker.apply(health: verdicts, at: clock.boot)
+        for change in changes { publish(change) }
+        forgetTimes()
+        lastDocument = lastResult.map { self.document(diagnosis(of: $0.evidence), $0) } ?? unexamined
+        showVerdicts(in: &lastDocument)
+        let isShowingRequest = requested != nil
+        document =
+            isShowingRequest
+            ? requestedResult.map { self.document(diagnosis(of: $0.evidence), $0) } ?? document : lastDocument
+        revision += 1
+        onChange()
+    }
+
+    /// What is shown without an examination.
+    private var unexamined: DiagnosisDocument {
+        guard !health.isEmpty else { return .idle }
+        var evidence = Evidence()
+        evidence.isNetworkExamined = false
+        let effort = DiagnosisDocument.Effort(time: "", duration: .zero, sent: 0, received: 0, isComplete: false)
+        var document = DiagnosisDocument(
+            diagnosis(of: evidence),
+            path: DiagnosedPath(evidence),
+            targets: "none",
+            effort: effort,
+            since: { _ in "" }
+        )
+        document.time = nil
+        return document
+    }
+
+    private func diagnosis(of evidence: Evidence) -> Diagnosis {
+        var evidence = evidence
+        evidence.health = health
+        return Judge(budgets: (settings ?? TargetSettings()).targets.budgets).judge(evidence)
+    }
+
+    private func showVerdicts(in document: inout DiagnosisDocument) {
+        document.verdicts = tracker.standing.map { standing in
+            VerdictDocument(standing.verdict, since: moment(standing).description)
+        }
+        document.severity = tracker.standing.first?.verdict.severity.rawValue
+    }
+
+    private func forgetTimes() {
+        let standing = Set(tracker.standing.map(\.since))
+        moments = moments.filter { standing.contains($0.key) }
+    }
+
+    /// Whether something stands that an examination found.
+    private var isAnythingStanding: Bool { tracker.standing.contains { !$0.verdict.code.isOfCounters } }
 
     private func cancel() {
         examination?.cancel()
@@ -255,7 +316,7 @@ final class DiagnosisService {
         let now = clock.boot
         var result = result
         result.evidence.traffic = traffic()
-        let diagnosis = Judge(budgets: (settings ?? TargetSettings()).targets.budgets).judge(result.evidence)
+        let diagnosis = diagnosis(of: result.evidence)
         metrics.count(result)
         guard !isRequested else { return takeRequested(diagnosis, result, isFrugal: isFrugal, at: now) }
         if requested != nil { forget() }
@@ -269,20 +330,17 @@ final class DiagnosisService {
             at: now,
             chance: Double.random(in: 0..<1)
         )
-        let standing = Set(tracker.standing.map(\.since))
-        moments = moments.filter { standing.contains($0.key) }
+        forgetTimes()
         let pause = schedule.next.map { $0 - now } ?? DiagnosisSchedule.interval
         let validity = DiagnosisSchedule.validity(pause: pause)
         let before = lastSummary
+        lastResult = result
         lastSummary = summary(diagnosis, result, ended: now, validity: validity)
         let isRecovered = before?.reachedInternet == false && lastSummary?.reachedInternet == true
         if lastSummary?.isSilent == true || isRecovered { onContradiction() }
         var document = document(diagnosis, result)
         // What is shown as wrong is what was told, not what one round saw.
-        document.verdicts = tracker.standing.map { standing in
-            VerdictDocument(standing.verdict, since: moment(standing).description)
-        }
-        document.severity = tracker.standing.first?.verdict.severity.rawValue
+        showVerdicts(in: &document)
         lastDocument = document
         show(document)
         plan()
@@ -298,10 +356,10 @@ final class DiagnosisService {
         schedule.end(lastFinding, isFrugal: isFrugal, at: now, chance: 0)
         let validity = RequestedDiagnosis.validity
         let requested = RequestedDiagnosis(
-            diagnosis.verdicts,
+            diagnosis.verdicts.filter { !$0.code.isOfCounters },
             summary(diagnosis, result, ended: now, validity: validity)
         )
-        self.requested = requested
+        (self.requested, requestedResult) = (requested, result)
         if requested.summary?.isSilent == true { onContradiction() }
         if let forgetTimer { loop.cancel(forgetTimer) }
         forgetTimer = loop.schedule(at: requested.end) { [unowned self] in
@@ -329,13 +387,14 @@ final class DiagnosisService {
 
     private func forget() {
         if let forgetTimer { loop.cancel(forgetTimer) }
-        (forgetTimer, requested) = (nil, nil)
+        (forgetTimer, requested, requestedResult) = (nil, nil, nil)
         show(lastDocument)
     }
 
     private func finding(_ diagnosis: Diagnosis) -> DiagnosisSchedule.Finding {
-        let standing = Set(tracker.standing.map { FaultName($0.verdict) })
-        let seen = Set(diagnosis.verdicts.map(FaultName.init))
+        // An examination finds nothing out about what counters show.
+        let standing = Set(tracker.standing.map(\.verdict).filter { !$0.code.isOfCounters }.map(FaultName.init))
+        let seen = Set(diagnosis.verdicts.filter { !$0.code.isOfCounters }.map(FaultName.init))
         guard standing == seen else {
             // A layer that was not assessed says nothing about its faults.
             let isRecovering =

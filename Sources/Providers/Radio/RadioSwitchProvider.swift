@@ -86,9 +86,22 @@ public final class RadioSwitchProvider {
             let count = unsafe read(number, &record, 64)
             if count < 0 { return errno == EAGAIN || errno == EINTR }
             guard count > 0 else { return false }
-            switches.apply(record[..<count])
+            switches.apply(record[..<count]) { Self.device(of: $0, in: sysfs) }
         }
         return true
+    }
+
+    /// The number of the Wi-Fi device that a switch is of.
+    private static func device(of index: UInt32, in sysfs: String) -> Int? {
+        Int(word("\(sysfs)/rfkill\(index)/device/index"))
+    }
+
+    /// The first word of a file; empty where it cannot be read.
+    private static func word(_ path: String) -> String {
+        guard let file = try? FileDescriptor(opening: path, flags: O_RDONLY | O_NONBLOCK),
+            let bytes = try? file.read(upTo: 64)
+        else { return "" }
+        return String(decoding: bytes.prefix { $0 > 32 }, as: UTF8.self)
     }
 
     private func readSysfs() {
@@ -104,17 +117,12 @@ public final class RadioSwitchProvider {
         var switches = RadioSwitches()
         for entry in entries {
             guard let index = UInt32(entry.dropFirst(6)) else { continue }
-            func word(_ file: String) -> String {
-                guard
-                    let file = try? FileDescriptor(opening: "\(sysfs)/\(entry)/\(file)", flags: O_RDONLY | O_NONBLOCK),
-                    let bytes = try? file.read(upTo: 64)
-                else { return "" }
-                return String(decoding: bytes.prefix { $0 > 32 }, as: UTF8.self)
-            }
+            func word(_ file: String) -> String { Self.word("\(sysfs)/\(entry)/\(file)") }
             let types = ["wlan": RadioSwitches.wlan, "wwan": RadioSwitches.wwan]
             guard let type = types[word("type")] else { continue }
             let isHard = word("hard") == "1"
-            switches.set(index, type: type, isBlocked: word("soft") == "1" || isHard, isHard: isHard)
+            let isBlocked = word("soft") == "1" || isHard
+            switches.set(index, type: type, isBlocked: isBlocked, isHard: isHard, device: device(of: index, in: sysfs))
         }
         return switches
     }
@@ -128,7 +136,7 @@ public final class RadioSwitchProvider {
         // A record each reading, the present ones first; then there is nothing to read.
         for _ in 0..<1024 {
             guard let record = try? file.read(upTo: 64), !record.isEmpty else { break }
-            switches.apply(record[...])
+            switches.apply(record[...]) { Self.device(of: $0, in: sysfs) }
         }
         return switches.facts
     }

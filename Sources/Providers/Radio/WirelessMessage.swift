@@ -5,12 +5,14 @@ internal import PathModel
 
 /// What messages of nl80211 say (linux/nl80211.h).
 enum WirelessMessage {
-    /// An interface: `NL80211_ATTR_IFINDEX` (3), `IFTYPE` (5), `SSID` (52) and `WIPHY_FREQ` (38).
+    /// An interface: `NL80211_ATTR_IFINDEX` (3), `WIPHY` (1), `IFTYPE` (5), `SSID` (52) and `WIPHY_FREQ` (38).
     static func interface(_ message: GenericMessage) -> (index: Int, facts: WirelessFacts)? {
         guard let index = message.attributes.word(3), let mode = message.attributes.word(5) else { return nil }
         let name = message.attributes[52].flatMap { $0.isEmpty || $0.count > 32 ? nil : $0 }
         let frequency = message.attributes.word(38).map(Int.init)
-        return (Int(index), WirelessFacts(mode: mode, ssid: name, frequency: frequency))
+        var facts = WirelessFacts(mode: mode, ssid: name, frequency: frequency)
+        facts.device = message.attributes.word(1).map(Int.init)
+        return (Int(index), facts)
     }
 
     /// A station's signal in dBm: in `NL80211_ATTR_STA_INFO` (21) the average (13), or else the last one (7).
@@ -46,7 +48,16 @@ enum WirelessMessage {
             signal: signal(in: information),
             receiveRate: rate(information.nested(14)),
             transmitRate: rate(information.nested(8)),
-            isAuthorized: flag(1)
+            isAuthorized: flag(1),
+            // NL80211_STA_INFO_TX_PACKETS, _TX_RETRIES, _TX_FAILED, _BEACON_LOSS.
+            counters: RadioCounters(
+                accessPoint: address,
+                signal: signal(in: information),
+                sent: information.word(10),
+                retries: information.word(11),
+                failures: information.word(12),
+                beaconLosses: information.word(18)
+            )
         )
         return (Int(index), station)
     }
@@ -143,6 +154,7 @@ struct WirelessStation: Equatable {
     /// In bit/s.
     var transmitRate: Int?
     var isAuthorized: Bool?
+    var counters: RadioCounters?
 }
 
 /// A network that a scan found.

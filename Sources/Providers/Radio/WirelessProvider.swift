@@ -10,6 +10,8 @@ public import PathModel
 public final class WirelessProvider {
     /// What is known, by interface index.
     public var interfaces: [Int: WirelessFacts] { table.interfaces }
+    /// What clients counted, by interface index, as of the last sample.
+    public var counters: [Int: RadioCounters] { table.counters }
     public private(set) var health = ProviderHealth()
     /// Something changed; called on the loop's thread.
     public var onChange: () -> Void = {}

@@ -47,6 +47,8 @@ struct WirelessTable: Equatable {
         var admission = WirelessAdmission()
         /// The address of the station entry whose network is known: that of a multi-link device differs from its BSSID.
         var station: [UInt8]?
+        /// How often its network was not among the scan's results, which may follow the association.
+        var misses = 0
         /// The network it was last associated with.
         var previous: WirelessNetwork?
         /// When that association ended, as time since boot, and whether in favour of another access point; `nil` while
@@ -74,6 +76,8 @@ struct WirelessTable: Equatable {
         var isChange: Bool
     }
 
+    /// How often the scan's results are read again in vain: some drivers never mark the network in use.
+    static let mostMisses = 5
     /// How many interfaces are kept.
     static let limit = 1024
     /// How long a refusal says something after the last attempt.
@@ -82,6 +86,8 @@ struct WirelessTable: Equatable {
     static let longestRoam = Duration.seconds(3)
 
     private(set) var interfaces: [Int: WirelessFacts] = [:]
+    /// What clients counted, which changes with every reading.
+    private(set) var counters: [Int: RadioCounters] = [:]
     private var clients: [Int: Client] = [:]
     private var waiting: [Request] = []
     private var current: Request?
@@ -120,11 +126,21 @@ struct WirelessTable: Equatable {
         interfaces.filter { $0.value.isStation }.keys.sorted().map { .station(index: $0) }
     }
 
-    /// Whether a client waits for its access point to let data pass.
-    var isWaiting: Bool { interfaces.values.contains { $0.isStation && $0.isAuthorized == false } }
+    /// Whether a client waits for its access point to let data pass, or its network is still to be found.
+    var isWaiting: Bool {
+        interfaces.contains { $0.value.isStation && ($0.value.isAuthorized == false || isUnnamed($0.key)) }
+    }
+
+    /// Whether the network of an association was not found yet, and is to be requested again.
+    private func isUnnamed(_ index: Int) -> Bool {
+        guard let client = clients[index], client.station != nil else { return false }
+        return (1...Self.mostMisses).contains(client.misses)
+    }
 
     /// Whether a client has an access point, whose signal is worth a timer.
-    var isAssociated: Bool { interfaces.values.contains { $0.isStation && $0.isAssociated } }
+    var isAssociated: Bool {
+        interfaces.contains { $0.value.isStation && ($0.value.isAssociated || clients[$0.key]?.station != nil) }
+    }
 
     /// Applies an event that was received at `now`, the time since boot.
     /// - Returns: Whether ``interfaces`` are others now.
@@ -220,6 +236,7 @@ struct WirelessTable: Equatable {
             found[index] = facts
         }
         clients = clients.filter { found[$0.key] != nil }
+        counters = counters.filter { found[$0.key] != nil }
         defer { interfaces = found }
         let isChanged = interfaces != found
         for (index, facts) in found.sorted(by: { $0.key < $1.key }) where facts.isStation {
@@ -236,9 +253,13 @@ struct WirelessTable: Equatable {
         facts.receiveRate = foundStation?.receiveRate
         facts.transmitRate = foundStation?.transmitRate
         facts.isAuthorized = foundStation?.isAuthorized
+        counters[index] = foundStation?.counters
         if let station = foundStation {
             if clients[index, default: Client()].station != station.address {
                 clients[index, default: Client()].station = station.address
+                clients[index, default: Client()].misses = 0
+                ask(.networks(index: index))
+            } else if isUnnamed(index) {
                 ask(.networks(index: index))
             }
         } else {
@@ -268,6 +289,7 @@ struct WirelessTable: Equatable {
                 interfaces[index]?.roamedFrom = previous.bssid
             }
             clients[index]?.previous = network
+            clients[index]?.misses = 0
             clients[index]?.loss = nil
             // A hidden network's beacon has no name.
             if let name = network.ssid {
@@ -278,6 +300,8 @@ struct WirelessTable: Equatable {
             interfaces[index]?.frequency = network.frequency
             // Another network than the one that refuses says nothing about that one, and is the one that matters.
             if let refused = before.refusal?.ssid, let name = network.ssid, refused != name { accept(index) }
+        } else {
+            clients[index]?.misses += 1
         }
         return interfaces[index] != before
     }

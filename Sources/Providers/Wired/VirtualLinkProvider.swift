@@ -23,6 +23,7 @@ public final class VirtualLinkProvider {
     /// Active ports of teams that have no carrier, and since when.
     private var suspects: [Int: (port: Int, since: Duration)] = [:]
     private var timer: EventLoop.Timer?
+    private var soon: EventLoop.Timer?
 
     /// How long a daemon of a team needs at most to change to another port.
     static let reaction = Duration.seconds(1)
@@ -59,8 +60,19 @@ public final class VirtualLinkProvider {
         if before != (tunnels, teams) { onChange() }
     }
 
+    /// Links changed: teams are read again shortly.
+    public func noteLinks() {
+        guard !teams.isEmpty, soon == nil, let loop else { return }
+        soon = loop.schedule(after: .milliseconds(50)) { [weak self] in
+            self?.soon = nil
+            self?.refresh()
+        }
+    }
+
     /// Ends reading again.
     public func stop() {
+        if let soon { loop?.cancel(soon) }
+        soon = nil
         if let timer { loop?.cancel(timer) }
         timer = nil
     }

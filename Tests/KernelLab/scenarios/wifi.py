@@ -163,7 +163,7 @@ def _(scene):
     station.connect()
     scene.serve(since_start=True)
     scene.step("the first answer knows the type", kind="wifi",
-               quiet=(r"changed type", r"from wlan0 to wlan0", r"path\.snapshot.*wiredEthernet", r"path\.changed"))
+               quiet=(r"changed type", r"from wlan0 to wlan0", r"path\.snapshot.*wiredEthernet"))
 
 
 @scenario("wifi/bond of cable and Wi-Fi, Wi-Fi active", needs=("bonding",), radios=2)
