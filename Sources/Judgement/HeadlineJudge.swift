@@ -305,7 +305,8 @@ public struct HeadlineJudge {
     private var worse: Finding? {
         if let standing = verdicts.first(where: { $0.verdict.severity >= .degraded }) {
             let state: Headline.State = standing.verdict.code.isSlowness ? .slow : .degraded
-            var finding = Finding(state: state, standing, standing.verdict.code.layer == .dns ? .dns : .internet)
+            let elements: [Layer: ChainElement.Kind] = [.dns: .dns, .link: .interface]
+            var finding = Finding(state: state, standing, elements[standing.verdict.code.layer] ?? .internet)
             finding.began = max(standing.since, recovery ?? .zero)
             return finding
         }

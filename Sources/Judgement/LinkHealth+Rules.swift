@@ -33,7 +33,7 @@ struct CounterRule: Sendable {
             figures.share >= 0.01 ? .degraded : .warning,
             .likely,
             about: figures.name,
-            say: "\(figures.name) received \(figures.counts) frames with errors in \(figures.span) "
+            say: "\(figures.name) received \(figures.counts) frames with errors \(figures.span) "
                 + "(\(figures.crcErrors) CRC, \(figures.frameErrors) alignment)",
             action: "replace the cable, then try another port of the switch",
             evidence: figures.facts([
@@ -53,7 +53,7 @@ struct CounterRule: Sendable {
             figures.share >= 0.01 ? .degraded : .warning,
             .likely,
             about: figures.name,
-            say: "\(figures.name) dropped \(figures.counts) received frames in \(figures.span), because this machine "
+            say: "\(figures.name) dropped \(figures.counts) received frames \(figures.span), because this machine "
                 + "read them too slowly",
             action:
                 "enlarge its receive ring (`ethtool -g \(figures.name)` shows the limit), and spread its interrupts "
@@ -64,7 +64,7 @@ struct CounterRule: Sendable {
 
     /// Two ends that disagree about duplex: the one at half duplex counts late collisions, the other one damaged frames.
     private static let duplex = CounterRule(code: .linkDuplex, fewest: 20, share: 1e-4) { sample in
-        sample.isCable
+        sample.isCable && (sample.wired == nil || sample.mayBeDuplex)
     } growth: { counters, sample in
         let bad = counters.lateCollisions &+ (sample.mayBeDuplex ? counters.damaged : 0)
         return PacketCount(bad: bad, total: counters.received &+ counters.sent &+ bad)
@@ -76,7 +76,7 @@ struct CounterRule: Sendable {
             figures.duplex == "half" ? .likely : .possible,
             about: figures.name,
             say: "\(figures.name) \(setting), and counted \(figures.lateCollisions) late collisions and "
-                + "\(figures.damaged) frames with errors in \(figures.span): the other end has another duplex, or the "
+                + "\(figures.damaged) frames with errors \(figures.span): the other end has another duplex, or the "
                 + "cable is bad",
             action: "let both ends negotiate (`ethtool -s \(figures.name) autoneg on`), then replace the cable",
             evidence: figures.facts([
@@ -99,7 +99,7 @@ struct CounterRule: Sendable {
             .certain,
             about: figures.name,
             say: "the queue of \(figures.name)" + (figures.queue.map { " (\($0))" } ?? "")
-                + " dropped \(figures.counts) packets in \(figures.span)",
+                + " dropped \(figures.counts) packets \(figures.span)",
             action: isShaped
                 ? "raise its rate or its limit (`tc -s qdisc show dev \(figures.name)`), or send less"
                 : "send less, or share the link fairly (`tc qdisc replace dev \(figures.name) root fq_codel`)",
@@ -155,15 +155,16 @@ struct LinkFigures {
         }
     }
 
-    var damaged: UInt64 { crcErrors &+ frameErrors }
+    /// Of a rule about duplex.
+    var damaged: UInt64 { count.bad &- lateCollisions }
 
     /// Such as `312 of 1200000`.
     var counts: String { "\(count.bad) of \(count.total)" }
 
-    /// Such as `the last 12 minutes`.
+    /// Such as `within 12 minutes`.
     var span: String {
         let minutes = max(1, Int((time / .seconds(60)).rounded()))
-        return minutes >= 59 ? "the last hour" : "the last \(minutes == 1 ? "minute" : "\(minutes) minutes")"
+        return minutes >= 59 ? "within an hour" : "within \(minutes == 1 ? "a minute" : "\(minutes) minutes")"
     }
 
     func facts(_ facts: [Verdict.Fact]) -> [Verdict.Fact] {
@@ -195,7 +196,7 @@ extension Verdict {
                 facts.append(.init("retries", retries))
             }
             if let failures = growth.failures, failures > 0 {
-                symptoms.append("\(failures) failed")
+                symptoms.append("\(failures) of \(sent) packets were not acknowledged")
                 facts.append(.init("failures", failures))
             }
             facts.append(.init("packets", sent))

@@ -42,9 +42,9 @@ public struct LinkSample: Hashable, Sendable {
 /// Finds out from counters that are read once a minute which links damage, drop or hardly receive packets.
 ///
 /// Pure: readings and times in, verdicts out. A fault begins when two readings of ten minutes show it, with enough packets.
-/// It ends when, ten minutes after it was last shown, as many packets as would have shown it twenty times have less than a
+/// It ends when, ten minutes after it was last shown, as many packets as would have had twenty bad ones have less than a
 /// tenth of the share that begins it. Neither a pause nor a reading that failed ends it; ten minutes without a carrier do.
-/// What is said of a fault that lasts is renewed every ten minutes at most, and its severity only rises.
+/// What is said of a fault that lasts, and a lower severity, is renewed every ten minutes at most.
 public struct LinkHealth: Hashable, Sendable {
     /// What counts for a fault.
     static let window = Duration.seconds(600)
@@ -111,7 +111,6 @@ private struct LinkRecord: Hashable {
             intervals.removeAll { now - $0.start > LinkHealth.memory }
             for rule in CounterRule.all { update(rule, at: now) }
         }
-        if !counters.isQueueKnown { latest.counters?.queue = earlier.counters?.queue }
         read = now
     }
 
@@ -203,9 +202,7 @@ private struct StandingFault: Hashable {
     mutating func show(_ new: Verdict, _ count: PacketCount, at now: Duration) {
         (shown, share, later) = (now, count.share, PacketCount())
         guard new.severity > verdict.severity || now - written >= LinkHealth.window else { return }
-        let severity = max(new.severity, verdict.severity)
         (verdict, written) = (new, now)
-        verdict.severity = severity
     }
 
     /// Adds what was counted without showing the fault.
@@ -214,6 +211,7 @@ private struct StandingFault: Hashable {
         guard Double(later.total) * share >= 20, now - shown >= LinkHealth.window else { return false }
         guard later.share >= limit / 10 else { return true }
         later = PacketCount()
+        verdict.severity = min(verdict.severity, .warning)
         return false
     }
 }

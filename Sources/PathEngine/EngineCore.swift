@@ -46,10 +46,12 @@ public struct EngineCore: Sendable {
         InterfaceJudge(state: state, facts: facts, policy: settings.policy, memory: memory)
     }
 
-    /// The links whose counters are read; those that were `known` before stay, as long as they are there.
-    public func measuredLinks(known: [Int]) -> [MeasuredLink] {
-        let used = [path.ipv4, path.ipv6].compactMap { $0?.interfaces }.joined().map(\.index)
-        return judge.measuredLinks(used: used, others: monitors.flatMap(\.path.interfaces).map(\.index) + known)
+    /// The interfaces by which packets of the default path leave, by index; none while it has no path.
+    public var interfacesInUse: [Int] { [path.ipv4, path.ipv6].compactMap { $0?.interfaces }.joined().map(\.index) }
+
+    /// The links whose counters are read, of which `used` carry the path; those that were `known` before stay.
+    public func measuredLinks(used: [Int], known: [Int]) -> [MeasuredLink] {
+        judge.measuredLinks(used: used, others: monitors.flatMap(\.path.interfaces).map(\.index) + known)
     }
 
     /// Whether a link works; `false` where there is none of that index.

@@ -57,9 +57,9 @@ public final class PathSystem {
                 providers.measureWires()
                 engine.take(providers.facts, from: "start")
             case .audit: providers.refresh()
+            case .links: providers.noteLinks()
             case .update(let update) where update.changes.contains(where: \.isOfInterface):
                 noteWireless(update.changes)
-                providers.noteLinks()
                 scheduleRefresh()
             default: break
             }

@@ -57,6 +57,26 @@ import Testing
     }
 }
 
+@Suite struct RedactorNetworkTests {
+    @Test func `the name of a network goes, also of one that only refuses, and in labels of metrics`() throws {
+        var redactor = Redactor(isFull: false, salt: 1)
+        let refused = "wlan0 is rejected by Ann's: attic: wrong passphrase or credentials"
+        redactor.learn(.string(refused))
+        redactor.learn(try JSONValue(parsing: #"{"ssid":"back\\slash \"home\""}"#))
+        let metrics = "nwpath_wifi_info{ssid=\"back\\\\slash \\\"home\\\"\"} 1"
+        for text in [refused, metrics] {
+            let redacted = redactor.text(text)
+            #expect(
+                redacted.contains("name-") && !redacted.contains("attic") && !redacted.contains("slash"),
+                "\(redacted)"
+            )
+        }
+        let unknown = "wlan0 is rejected by the access point: wrong passphrase or credentials"
+        redactor.learn(.string(unknown))
+        #expect(redactor.text(unknown) == unknown)
+    }
+}
+
 @Suite struct RedactorNameTests {
     private static let report = #"""
         {"dns":{"servers":["192.168.1.1"],"search":["corp.example.com","lan","~."]},"hosts":["nas.corp.example.com","tv"],

@@ -466,6 +466,17 @@ import Testing
         #expect(warned.state == .online && Self.chain(warned) == "+++~?")
     }
 
+    @Test func `a cable that damages frames is the interface's, and a link that nothing passes nobody's`() {
+        let damaged = Self.judge(Self.facts()) {
+            ($0.verdicts, $0.probes) = ([Self.verdict(.linkErrors, .degraded)], [Self.fresh])
+        }
+        #expect(damaged.state == .degraded && Self.chain(damaged) == "+~++?")
+        let spare = Self.judge(Self.facts()) {
+            ($0.verdicts, $0.probes) = ([Self.verdict(.linkErrors, .warning)], [Self.fresh])
+        }
+        #expect(spare.state == .online && Self.chain(spare) == "++++?")
+    }
+
     @Test func `a portal that has not answered for long, or in another network, wants no login`() {
         var portal = ProbeObservation("page", .beyond, isFailing: true, failingSince: .seconds(150), isCaptive: true)
         (portal.captiveSince, portal.lastCaptive) = (.seconds(160), .seconds(290))

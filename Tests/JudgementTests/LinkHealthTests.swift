@@ -54,7 +54,7 @@ private struct Minutes {
         #expect(link.codes == [.linkErrors])
         #expect(
             link.sentence
-                == "eth0 received 312 of 200312 frames with errors in the last 2 minutes (312 CRC, 0 alignment)"
+                == "eth0 received 312 of 200312 frames with errors within 2 minutes (312 CRC, 0 alignment)"
         )
         #expect(link.health.verdicts.first?.severity == .warning)
         #expect(
@@ -86,7 +86,7 @@ private struct Minutes {
         #expect(link.codes == [.linkErrors])
         #expect(
             link.sentence
-                == "eth0 received 200 of 200200 frames with errors in the last 2 minutes (200 CRC, 0 alignment)"
+                == "eth0 received 200 of 200200 frames with errors within 2 minutes (200 CRC, 0 alignment)"
         )
         link.receive(1000, minutes: 10)
         #expect(link.codes == [.linkErrors], "too few packets to say")
@@ -101,18 +101,18 @@ private struct Minutes {
         #expect(link.codes == [.linkErrors])
     }
 
-    @Test func `what is said is renewed every ten minutes at most, and the severity only rises`() {
+    @Test func `what is said is renewed every ten minutes at most, a higher severity at once`() {
         var link = Minutes.cable()
         link.receive(100_000, crc: 100, minutes: 3)
         let first = link.sentence
         link.receive(100_000, crc: 100, minutes: 8)
         #expect(link.sentence == first)
         link.receive(100_000, crc: 100, minutes: 2)
-        #expect(link.sentence?.contains("in the last 12 minutes") == true)
+        #expect(link.sentence?.contains("within 12 minutes") == true)
         link.receive(1000, crc: 500, minutes: 10)
         #expect(link.health.verdicts.first?.severity == .degraded, "it became worse")
-        link.receive(10_000_000, crc: 1000, minutes: 30)
-        #expect(link.health.verdicts.first?.severity == .degraded)
+        link.receive(1_000_000, crc: 100, minutes: 20)
+        #expect(link.health.verdicts.first?.severity == .warning, "it became better")
     }
 
     @Test func `a card that nothing passes is a warning, whatever it counts`() {
@@ -143,6 +143,32 @@ private struct Minutes {
         #expect(link.codes.isEmpty)
         link.receive(100_000, crc: 100, minutes: 2)
         #expect(link.codes == [.linkDuplex])
+        #expect(
+            link.sentence?.contains("counted 0 late collisions and 200 frames with errors within 3 minutes") == true
+        )
+    }
+
+    @Test func `duplex that both ends negotiate ends the fault`() {
+        var link = Minutes.cable(WiredFacts(megabits: 100, isFullDuplex: false))
+        link.pass(2) {
+            $0.counters?.received += 10_000
+            $0.counters?.lateCollisions += 30
+        }
+        #expect(link.codes == [.linkDuplex])
+        link.pass { $0.wired = WiredFacts(megabits: 1000, isFullDuplex: true) }
+        #expect(link.codes.isEmpty)
+    }
+
+    @Test func `failures without retries are a whole sentence`() {
+        var link = station(-80)
+        link.pass(2) {
+            $0.radio?.sent? += 1000
+            $0.radio?.retries = nil
+            $0.radio?.failures? += 30
+        }
+        #expect(
+            link.sentence == "wlan0 receives its access point at -80 dBm: 30 of 1000 packets were not acknowledged"
+        )
     }
 
     @Test func `ten minutes without a carrier end it`() {
@@ -205,7 +231,7 @@ private struct Minutes {
             $0.counters?.overruns += 60
         }
         #expect(link.codes == [.linkOverruns])
-        #expect(link.sentence?.hasPrefix("eth0 dropped 120 of 20120 received frames in the last 2 minutes") == true)
+        #expect(link.sentence?.hasPrefix("eth0 dropped 120 of 20120 received frames within 2 minutes") == true)
     }
 
     // MARK: - Duplex and speed
@@ -262,7 +288,7 @@ private struct Minutes {
         var link = queue("tbf")
         overload(&link)
         #expect(link.codes == [.linkQueueDrops])
-        #expect(link.sentence == "the queue of ppp0 (tbf) dropped 200 of 2200 packets in the last 2 minutes")
+        #expect(link.sentence == "the queue of ppp0 (tbf) dropped 200 of 2200 packets within 2 minutes")
         link.pass(11) { $0.counters?.queue?.sent += 1000 }
         #expect(link.codes.isEmpty)
     }

@@ -166,6 +166,16 @@ class Scene:
         if done.returncode != 0:
             raise SceneError(f"{' '.join(words)}: {done.stdout} {done.stderr}")
 
+    def interfaces_at_home(self):
+        """The names of the interfaces there, which a driver makes."""
+        call(LIBC.setns(self.home, CLONE_NEWNET))
+        said = subprocess.run(["ip", "-o", "link"], capture_output=True, text=True, check=True).stdout
+        return {line.split(": ")[1].split("@")[0] for line in said.splitlines()}
+
+    def logged(self, pattern):
+        """Whether a record of the log since the last step matches, as `event: message`."""
+        return any(re.search(pattern, f"{record['event']}: {record['message']}") for record in self.events())
+
     def process(self, where):
         """The process id of a program in a namespace, for what names a namespace by one."""
         return self.start(where, "sleep", "infinity").pid

@@ -84,6 +84,16 @@ import Testing
         )
     }
 
+    @Test func `what carries a tunnel is used, and the link to a switch chip is no cable`() {
+        var world = World()
+        card("eth0", 2, in: &world)
+        world.link("wg0", 3, kind: "wireguard") { $0.hardwareType = 65534 }
+        #expect(world.judge.measuredLinks(used: [3]).map(\.isUsed) == [true, true])
+        world.link("lan1", 4, kind: "dsa") { $0.lower = 2 }
+        let links = world.judge.measuredLinks(used: [4])
+        #expect(links.map(\.name) == ["eth0", "lan1"] && links.map(\.isCable) == [false, true])
+    }
+
     @Test func `guests of a bridge are not measured, nor an ignored card`() {
         var world = World()
         world.link("br0", 2, kind: "bridge")

@@ -26,7 +26,9 @@ extension InterfaceJudge {
     public func measuredLinks(used: [Int], others: [Int] = []) -> [MeasuredLink] {
         var indexes: [Int] = []
         for index in used { addStack(of: index, to: &indexes) }
-        let count = indexes.count
+        // What carries a tunnel depends on its own packets.
+        let isTunneled = indexes.contains { state.links[$0].map(isTunnel) ?? false }
+        let count = isTunneled ? Self.mostMeasured : indexes.count
         for index in others { addStack(of: index, to: &indexes) }
         for link in state.links.values.sorted(by: { $0.index < $1.index }) where !indexes.contains(link.index) {
             if (isCable(link) || isStation(link)) && !isListedIgnored(link) { indexes.append(link.index) }
@@ -59,7 +61,10 @@ extension InterfaceJudge {
         guard link.hardwareType == 1, link.kind == nil || link.kind == "dsa", type(of: link) == .wiredEthernet else {
             return false
         }
-        return link.kind == "dsa" || link.parentDevice != nil && !Self.virtualBuses.contains(link.parentBus ?? "")
+        // Between the machine and a switch chip there is a board.
+        let isConduit = (state.uppers[link.index] ?? []).contains { state.links[$0]?.kind == "dsa" }
+        return link.kind == "dsa"
+            || !isConduit && link.parentDevice != nil && !Self.virtualBuses.contains(link.parentBus ?? "")
     }
 
     private func isPhysical(_ port: Int) -> Bool {

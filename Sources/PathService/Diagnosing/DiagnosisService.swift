@@ -59,7 +59,7 @@ final class DiagnosisService {
     private var isRequested = false
     private var isStopped = false
     /// What the calendar said when faults were first seen: told alike each time, whatever the calendar does.
-    private var moments: [Duration: WallTime] = [:]
+    private var startTimes: [Duration: WallTime] = [:]
     private let metrics = DiagnosisMetrics()
     private var lastSummary: ExaminationSummary?
     /// What counts of an examination that was requested where none is made periodically.
@@ -71,8 +71,9 @@ final class DiagnosisService {
     private var isProgressUntold = false
     /// What the last examination of the schedule found.
     private var lastDocument = DiagnosisDocument.idle
-    private var lastResult: ExaminationResult?
-    private var requestedResult: ExaminationResult?
+    /// The results that are shown, with the origin of their targets.
+    private var lastResult: (examination: ExaminationResult, targets: String)?
+    private var requestedResult: (examination: ExaminationResult, targets: String)?
     private var lastFinding = DiagnosisSchedule.Finding.sound
     /// How often the document changed, for the tags of documents.
     private(set) var revision: UInt64 = 0
@@ -187,12 +188,12 @@ final class DiagnosisService {
         let changes = tracker.apply(health: verdicts, at: clock.boot)
         for change in changes { publish(change) }
         forgetTimes()
-        lastDocument = lastResult.map { self.document(diagnosis(of: $0.evidence), $0) } ?? unexamined
+        lastDocument = lastResult.map { self.document($0.examination, $0.targets) } ?? unexamined
         showVerdicts(in: &lastDocument)
         let isShowingRequest = requested != nil
         document =
             isShowingRequest
-            ? requestedResult.map { self.document(diagnosis(of: $0.evidence), $0) } ?? document : lastDocument
+            ? requestedResult.map { self.document($0.examination, $0.targets) } ?? document : lastDocument
         revision += 1
         onChange()
     }
@@ -222,14 +223,14 @@ final class DiagnosisService {
 
     private func showVerdicts(in document: inout DiagnosisDocument) {
         document.verdicts = tracker.standing.map { standing in
-            VerdictDocument(standing.verdict, since: moment(standing).description)
+            VerdictDocument(standing.verdict, since: startTime(standing).description)
         }
         document.severity = tracker.standing.first?.verdict.severity.rawValue
     }
 
     private func forgetTimes() {
         let standing = Set(tracker.standing.map(\.since))
-        moments = moments.filter { standing.contains($0.key) }
+        startTimes = startTimes.filter { standing.contains($0.key) }
     }
 
     /// Whether something stands that an examination found.
@@ -334,11 +335,11 @@ final class DiagnosisService {
         let pause = schedule.next.map { $0 - now } ?? DiagnosisSchedule.interval
         let validity = DiagnosisSchedule.validity(pause: pause)
         let before = lastSummary
-        lastResult = result
+        lastResult = (result, targetsOrigin)
         lastSummary = summary(diagnosis, result, ended: now, validity: validity)
         let isRecovered = before?.reachedInternet == false && lastSummary?.reachedInternet == true
         if lastSummary?.isSilent == true || isRecovered { onContradiction() }
-        var document = document(diagnosis, result)
+        var document = document(result, targetsOrigin)
         // What is shown as wrong is what was told, not what one round saw.
         showVerdicts(in: &document)
         lastDocument = document
@@ -359,14 +360,14 @@ final class DiagnosisService {
             diagnosis.verdicts.filter { !$0.code.isOfCounters },
             summary(diagnosis, result, ended: now, validity: validity)
         )
-        (self.requested, requestedResult) = (requested, result)
+        (self.requested, requestedResult) = (requested, (result, targetsOrigin))
         if requested.summary?.isSilent == true { onContradiction() }
         if let forgetTimer { loop.cancel(forgetTimer) }
         forgetTimer = loop.schedule(at: requested.end) { [unowned self] in
             forgetTimer = nil
             forget()
         }
-        show(document(diagnosis, result))
+        show(document(result, targetsOrigin))
         plan()
     }
 
@@ -405,12 +406,13 @@ final class DiagnosisService {
         return seen.isEmpty ? .sound : .broken
     }
 
-    private func document(_ diagnosis: Diagnosis, _ result: ExaminationResult) -> DiagnosisDocument {
+    private func document(_ result: ExaminationResult, _ targets: String) -> DiagnosisDocument {
         let time = clock.calendar(at: result.started).description
+        let counted = tracker.standing.filter(\.verdict.code.isOfCounters)
         return DiagnosisDocument(
-            diagnosis,
+            diagnosis(of: result.evidence),
             path: DiagnosedPath(result.evidence),
-            targets: targetsOrigin,
+            targets: targets,
             effort: DiagnosisDocument.Effort(
                 time: time,
                 duration: result.duration,
@@ -418,7 +420,12 @@ final class DiagnosisService {
                 received: result.bytesReceived,
                 isComplete: result.isComplete
             ),
-            since: { _ in time }
+            since: { verdict in
+                let standing = counted.first {
+                    $0.verdict.code == verdict.code && $0.verdict.subject == verdict.subject
+                }
+                return standing.map { startTime($0).description } ?? time
+            }
         )
     }
 
@@ -448,17 +455,17 @@ final class DiagnosisService {
     private func publish(_ change: VerdictTracker.Change) {
         switch change {
         case .raised(let standing):
-            hub.publish(VerdictChanged(standing.verdict, isRaised: true, since: moment(standing)))
+            hub.publish(VerdictChanged(standing.verdict, isRaised: true, since: startTime(standing)))
         case .cleared(let standing):
-            hub.publish(VerdictChanged(standing.verdict, isRaised: false, since: moment(standing)))
+            hub.publish(VerdictChanged(standing.verdict, isRaised: false, since: startTime(standing)))
         }
     }
 
-    private func moment(_ standing: VerdictTracker.Standing) -> WallTime {
-        if let known = moments[standing.since] { return known }
-        let moment = clock.calendar(at: standing.since)
-        moments[standing.since] = moment
-        return moment
+    private func startTime(_ standing: VerdictTracker.Standing) -> WallTime {
+        if let known = startTimes[standing.since] { return known }
+        let time = clock.calendar(at: standing.since)
+        startTimes[standing.since] = time
+        return time
     }
 }
 

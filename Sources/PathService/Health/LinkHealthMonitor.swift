@@ -20,6 +20,8 @@ final class LinkHealthMonitor {
     private let loop: EventLoop
     private let interval: Duration
     private var health = LinkHealth()
+    /// The interfaces that carry the path, or did before it broke.
+    private var used: [Int] = []
     /// What was read last, by link.
     private var samples: [Int: LinkSample] = [:]
     /// How often ``shown`` changed, for the tags of documents.
@@ -60,7 +62,10 @@ final class LinkHealthMonitor {
         // A driver that holds up a reading gets no second one meanwhile.
         isLate = isReading
         guard !isReading else { return }
-        let links = engine.core.measuredLinks(known: health.links)
+        let inUse = engine.core.interfacesInUse
+        if !inUse.isEmpty { used = inUse }
+        let links = engine.core.measuredLinks(used: used, known: health.links)
+        guard !links.isEmpty else { return finish(LinkStatistics.Reading(), of: links) }
         isReading = true
         do throws(Errno) {
             try loop.offload {

@@ -26,14 +26,15 @@ public enum LinkStatistics {
         // libnl ends the process where there is no number.
         let numbers = indexes.compactMap(Int32.init(exactly:)).filter { $0 > 0 }
         guard !numbers.isEmpty else { return reading }
-        do {
-            let socket = try Socket()
-            for number in numbers { reading.counters[Int(number)] = try link(number, over: socket) }
-        } catch {
-            reading.problem = error
+        for number in numbers {
+            do {
+                // A socket of its own: the late answer of a driver is none of the next link's.
+                reading.counters[Int(number)] = try link(number, over: Socket())
+            } catch {
+                reading.problem = error
+            }
         }
         do {
-            // A link that was given up may still answer on the other socket.
             let socket = try Socket()
             for (index, queue) in try queues(of: Set(reading.counters.keys), over: socket) {
                 reading.counters[index]?.queue = queue

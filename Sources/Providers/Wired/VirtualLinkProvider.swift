@@ -60,9 +60,15 @@ public final class VirtualLinkProvider {
         if before != (tunnels, teams) { onChange() }
     }
 
-    /// Links changed: teams are read again shortly.
+    /// Links changed: teams are read again shortly if one of them lost the port that it sends by.
     public func noteLinks() {
         guard !teams.isEmpty, soon == nil, let loop else { return }
+        let links = links()
+        let isLost = teams.contains { index, team in
+            guard let port = team.activePort, suspects[index]?.port != port else { return false }
+            return links[port]?.isUsable == false
+        }
+        guard isLost else { return }
         soon = loop.schedule(after: .milliseconds(50)) { [weak self] in
             self?.soon = nil
             self?.refresh()

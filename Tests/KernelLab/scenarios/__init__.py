@@ -23,4 +23,4 @@ def chosen(words, every):
             if (any(word in name for word in words) if words else every or not entry.extra)]
 
 
-from . import links, tunnels, vrf, wifi  # noqa: E402,F401
+from . import cards, links, tunnels, vrf, wifi  # noqa: E402,F401

@@ -63,9 +63,22 @@ struct Redactor {
                 learn(name: String(parts[1]))
             } else if URLMask.isPresent(in: text) {
                 learn(target: text)
+            } else if let network = Self.refusingNetwork(in: text) {
+                learn(name: network)
             }
         default: break
         }
+    }
+
+    /// The Wi-Fi network that a reason says refuses this machine, which no member has.
+    private static func refusingNetwork(in text: String) -> String? {
+        let (start, end) = (" is rejected by ", ": wrong passphrase or credentials")
+        guard let stop = text.utf8.indices.last(where: { text.utf8[$0...].starts(with: end.utf8) }),
+            let begin = text.utf8.indices.first(where: { text.utf8[$0...].starts(with: start.utf8) }),
+            let first = text.utf8.index(begin, offsetBy: start.utf8.count, limitedBy: stop), first < stop
+        else { return nil }
+        let network = String(text[first..<stop])
+        return network == "the access point" ? nil : network
     }
 
     /// Learns the hosts of URLs, or the host of a target.
@@ -85,13 +98,19 @@ struct Redactor {
     private mutating func learn(name: String) {
         guard !Self.isPublic(name) else { return }
         // Very short names would be found inside of words.
-        for text in [name, name.hasSuffix(".local") ? String(name.dropLast(6)) : name] where text.utf8.count > 2 {
+        let short = name.hasSuffix(".local") ? String(name.dropLast(6)) : name
+        for text in [name, short, Self.label(name)] where text.utf8.count > 2 {
             let bytes = Array(text.utf8)
             var known = names[bytes[0]] ?? []
             guard !known.contains(bytes) else { continue }
             known.insert(bytes, at: known.firstIndex { $0.count < bytes.count } ?? known.endIndex)
             names[bytes[0]] = known
         }
+    }
+
+    /// A name as a label of a metric has it.
+    private static func label(_ name: String) -> String {
+        name.reduce(into: "") { text, letter in text += ["\\", "\""].contains(letter) ? "\\\(letter)" : "\(letter)" }
     }
 
     private static func isName(_ key: String, _ isService: Bool) -> Bool {
