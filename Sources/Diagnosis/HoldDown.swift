@@ -18,7 +18,7 @@ extension HoldDown {
         switch code.layer {
         case .gateway where isShownByTraffic, .captive where isShownByTraffic, .wan where isShownByTraffic:
             self.init(rounds: 1, window: 1, age: .zero, goodRounds: 2)
-        case _ where code.isOfTraffic || code.isOfCounters:
+        case _ where code.isOfTraffic:
             self.init(rounds: 1, window: 1, age: .zero, goodRounds: 1)
         case .performance: self.init(rounds: 3, window: 5, age: .seconds(30), goodRounds: 2)
         case .link where code == .linkLoss: self.init(rounds: 3, window: 5, age: .seconds(30), goodRounds: 2)

@@ -27,12 +27,12 @@ public struct VerdictTracker: Hashable, Sendable {
     }
 
     /// What tells one verdict from another.
-    private struct Key: Hashable {
-        let code: VerdictCode
+    public struct Key: Hashable, Sendable {
+        public let code: VerdictCode
         let family: AddressFamily?
         let subject: String?
 
-        init(_ verdict: Verdict) {
+        public init(_ verdict: Verdict) {
             code = verdict.code
             family = verdict.family
             subject = verdict.subject

@@ -84,7 +84,7 @@ public struct DiagnosisDocument: JSONObjectWritable, Equatable, Sendable {
     ///   - targets: Where the targets came from.
     ///   - destination: The destination that was asked for.
     ///   - load: What a load test found.
-    ///   - effort: What it took.
+    ///   - effort: What it took; `nil` when nothing was examined.
     ///   - since: When a verdict was first seen, RFC 3339.
     public init(
         _ diagnosis: Diagnosis,
@@ -92,7 +92,7 @@ public struct DiagnosisDocument: JSONObjectWritable, Equatable, Sendable {
         targets: String,
         destination: DestinationDocument? = nil,
         load: LoadDocument? = nil,
-        effort: Effort,
+        effort: Effort?,
         since: (Verdict) -> String
     ) {
         verdicts = diagnosis.verdicts.map { VerdictDocument($0, since: since($0)) }
@@ -104,12 +104,11 @@ public struct DiagnosisDocument: JSONObjectWritable, Equatable, Sendable {
         self.targets = targets
         self.destination = destination
         self.load = load
-        complete = effort.isComplete
-        time = effort.time
-        durationSeconds = Microseconds.round(effort.duration)
-        bytes = effort.sent + effort.received
-        sentBytes = effort.sent
-        receivedBytes = effort.received
+        complete = effort?.isComplete ?? false
+        time = effort?.time
+        durationSeconds = Microseconds.round(effort?.duration ?? .zero)
+        (sentBytes, receivedBytes) = (effort?.sent ?? 0, effort?.received ?? 0)
+        bytes = sentBytes + receivedBytes
         severity = diagnosis.severity?.rawValue
     }
 }

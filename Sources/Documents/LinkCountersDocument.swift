@@ -11,7 +11,7 @@ public struct LinkCountersDocument: JSONObjectWritable, Equatable, Sendable {
     /// Shows all but the packets that were received and sent.
     public init(_ wired: WiredFacts?, _ counters: LinkCounters) {
         self.wired = wired
-        self.counters = counters
+        self.counters = counters.preferringMAC
         (self.counters.received, self.counters.sent) = (0, 0)
         self.counters.queue?.sent = 0
     }
@@ -37,7 +37,7 @@ public struct LinkCountersDocument: JSONObjectWritable, Equatable, Sendable {
 
 extension LinkCountersDocument {
     public static var form: Form {
-        .named("Counters", "What the kernel counted of a link since it was made, read once a minute.")
+        .named("Counters", "What the kernel and the driver counted of a link, read once a minute.")
             .member("bits_per_second", .count.orNull, "The speed of the cable; `null` when unknown.")
             .member("offered_bits_per_second", .count.orNull, "The most that both ends of a copper cable offer.")
             .member("duplex", .words("full", "half").orNull)

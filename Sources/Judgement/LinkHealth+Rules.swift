@@ -92,26 +92,18 @@ struct CounterRule: Sendable {
     } growth: { counters, _ in
         counters.queue.map { PacketCount(bad: $0.drops, total: $0.sent &+ $0.drops) }
     } verdict: { figures in
-        let isShaped = figures.queue == "tbf"
-        return Verdict(
+        Verdict(
             .linkQueueDrops,
             .warning,
             .certain,
             about: figures.name,
             say: "the queue of \(figures.name)" + (figures.queue.map { " (\($0))" } ?? "")
                 + " dropped \(figures.counts) packets \(figures.span)",
-            action: isShaped
+            action: figures.isShaped
                 ? "raise its rate or its limit (`tc -s qdisc show dev \(figures.name)`), or send less"
                 : "send less, or share the link fairly (`tc qdisc replace dev \(figures.name) root fq_codel`)",
             evidence: figures.facts([.init("queue_drops", figures.count.bad)])
         )
-    }
-}
-
-extension RadioCounters {
-    /// Whether packets were lost, rather than only sent again.
-    fileprivate var losesPackets: Bool {
-        (beaconLosses ?? 0) > 0 || Double(failures ?? 0) >= 0.02 * Double(max(sent ?? 0, 1)) && (failures ?? 0) > 0
     }
 }
 
@@ -133,6 +125,7 @@ struct LinkFigures {
     let name: String
     let duplex: String?
     let queue: String?
+    let isShaped: Bool
     let share: Double
     private(set) var count = PacketCount()
     private(set) var crcErrors: UInt64 = 0
@@ -145,6 +138,7 @@ struct LinkFigures {
         (name, self.share) = (sample.name, share)
         duplex = sample.wired.map { $0.isFullDuplex ? "full" : "half" }
         queue = sample.counters?.queue?.kind
+        isShaped = sample.counters?.queue?.isShaped ?? false
         for interval in intervals {
             guard let count = interval.counts[code] else { continue }
             self.count = self.count + count
@@ -207,7 +201,7 @@ extension Verdict {
         }
         return Verdict(
             .linkWeakSignal,
-            growth.losesPackets ? .degraded : .warning,
+            growth.loss == .packets ? .degraded : .warning,
             .likely,
             about: name,
             say: "\(name) receives its access point at \(growth.signal ?? 0) dBm: \(symptoms.joined(separator: ", "))",

@@ -35,8 +35,6 @@ public struct LinkSample: Hashable, Sendable {
         self.counters = counters
         self.radio = radio
     }
-
-    fileprivate func isSame(_ earlier: LinkSample) -> Bool { name == earlier.name && isCable == earlier.isCable }
 }
 
 /// Finds out from counters that are read once a minute which links damage, drop or hardly receive packets.
@@ -55,8 +53,8 @@ public struct LinkHealth: Hashable, Sendable {
 
     public init() {}
 
-    /// The links that are known, by index.
-    public var links: [Int] { records.keys.sorted() }
+    /// What was read last of each link, by index; counters and speed that could not be read are of the reading before.
+    public var samples: [Int: LinkSample] { records.mapValues(\.latest) }
 
     /// The faults that stand, in the order of the indexes of their links.
     public var verdicts: [Verdict] {
@@ -67,7 +65,7 @@ public struct LinkHealth: Hashable, Sendable {
     public mutating func apply(_ samples: [Int: LinkSample], at now: Duration) {
         records = records.filter { samples[$0.key] != nil }
         for (index, sample) in samples {
-            guard records[index]?.latest.isSame(sample) == true else {
+            guard records[index]?.latest.isCable == sample.isCable else {
                 records[index] = LinkRecord(sample, at: now)
                 continue
             }
@@ -105,13 +103,25 @@ private struct LinkRecord: Hashable {
         if let radio = sample.radio, let growth = earlier.radio.flatMap({ radio.growth(since: $0) }) {
             updateSignal(growth, at: now)
         }
-        guard let counters = sample.counters else { return latest.counters = earlier.counters }
-        if let growth = earlier.counters.flatMap({ counters.growth(since: $0) }) {
+        latest.counters = sample.counters ?? earlier.counters
+        if sample.name != earlier.name { rename() }
+        guard sample.counters != nil else { return }
+        latest.counters?.mac = sample.counters?.mac ?? earlier.counters?.mac
+        if let growth = earlier.counters.flatMap({ latest.counters?.growth(since: $0) }) {
             intervals.append(LinkInterval(growth, of: latest, from: read, to: now))
             intervals.removeAll { now - $0.start > LinkHealth.memory }
             for rule in CounterRule.all { update(rule, at: now) }
         }
         read = now
+    }
+
+    /// Writes the verdicts again, with the new name.
+    private mutating func rename() {
+        standing[.linkWeakSignal] = nil
+        for rule in CounterRule.all {
+            let figures = LinkFigures(latest, intervals, of: rule.code, share: 0)
+            standing[rule.code]?.rename(rule.verdict(figures))
+        }
     }
 
     private mutating func update(_ rule: CounterRule, at now: Duration) {
@@ -205,6 +215,13 @@ private struct StandingFault: Hashable {
         (verdict, written) = (new, now)
     }
 
+    /// Applies new words; the severity is that of what was shown.
+    mutating func rename(_ new: Verdict) {
+        let severity = verdict.severity
+        verdict = new
+        verdict.severity = severity
+    }
+
     /// Adds what was counted without showing the fault.
     mutating func isOver(after count: PacketCount, share limit: Double, at now: Duration) -> Bool {
         later = later + count
@@ -234,9 +251,10 @@ private enum SignalReading: Hashable {
         }
         // A few dB are a movement of the hand.
         let isStrong = signal > RadioCounters.weakSignal + 4
-        switch growth.isLossy {
-        case false?: self = .good
-        case true? where signal <= RadioCounters.weakSignal: self = .bad
+        switch growth.loss {
+        case .nothing?: self = .good
+        case .retries? where signal <= RadioCounters.weakSignal: self = .bad
+        case .packets? where signal <= RadioCounters.weakSignal: self = .bad
         default: self = isStrong ? .good : .unknown
         }
     }
@@ -246,11 +264,19 @@ extension RadioCounters {
     /// In dBm.
     fileprivate static let weakSignal = -75
 
-    /// Whether the counters show that packets get lost; `nil` when too few were sent to say.
-    fileprivate var isLossy: Bool? {
-        if let beaconLosses, beaconLosses > 0 { return true }
+    /// What gets lost between the station and its access point.
+    enum Loss {
+        case nothing
+        /// Time, for packets that are sent again.
+        case retries
+        case packets
+    }
+
+    /// What the counters show to get lost; `nil` when too few packets were sent to say.
+    var loss: Loss? {
+        if let beaconLosses, beaconLosses > 0 { return .packets }
         guard let sent, sent >= 50 else { return nil }
-        if let failures, Double(failures) >= 0.02 * Double(sent) { return true }
-        return retries.map { Double($0) >= 0.5 * Double(sent) }
+        if let failures, Double(failures) >= 0.02 * Double(sent) { return .packets }
+        return retries.map { Double($0) >= 0.5 * Double(sent) ? .retries : .nothing }
     }
 }

@@ -307,7 +307,7 @@ final class DocumentStore {
         let counters = linkHealth.shown
         return interfaces.map { interface in
             var interface = interface
-            interface.counters = counters[interface.name]
+            interface.counters = counters[interface.index]
             return interface
         }
     }

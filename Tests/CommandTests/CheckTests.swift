@@ -182,6 +182,8 @@ import Testing
         #expect(report.state == state && report.line.contains(part), "\(report.line)")
         let idle = judge.diagnosis(try JSONValue(parsing: #"{"time":null,"verdicts":[]}"#))
         #expect(idle.state == .unknown && idle.line.contains("diagnosis.enabled"))
+        let counted = judge.diagnosis(try JSONValue(parsing: #"{"time":null,"verdicts":[\#(verdicts)]}"#))
+        #expect(verdicts.isEmpty || counted.state == state && counted.line.contains(part), "\(counted.line)")
     }
 
     @Test(arguments: [(true, true, CheckReport.State.warning), (true, false, .ok), (false, true, .ok)])

@@ -64,6 +64,58 @@ private struct Minutes {
         )
     }
 
+    @Test func `damaged frames that only the MAC layer counts are found`() {
+        var link = Minutes.cable()
+        func receive(_ crc: UInt64?) {
+            link.pass {
+                $0.counters?.received += 100_000
+                $0.counters?.mac = crc.map { MACCounters(crcErrors: $0) }
+            }
+        }
+        receive(5000)
+        receive(5000)
+        #expect(link.codes.isEmpty, "what was counted before the first reading is of no known time")
+        receive(5150)
+        // A reading that failed is made up for by the next one.
+        receive(nil)
+        #expect(link.health.samples[2]?.counters?.preferringMAC.crcErrors == 5150)
+        receive(5312)
+        #expect(link.codes == [.linkErrors])
+        #expect(link.sentence?.hasPrefix("eth0 received 312 of ") == true, "\(link.sentence ?? "")")
+    }
+
+    @Test func `a burst that the kernel and the MAC layer count in different minutes is one burst`() {
+        var link = Minutes.cable()
+        link.pass { $0.counters?.mac = MACCounters(crcErrors: 0) }
+        link.pass {
+            $0.counters?.received += 1000
+            $0.counters?.mac?.crcErrors = 100
+        }
+        link.receive(1000, crc: 100, minutes: 1)
+        link.receive(1000, minutes: 3)
+        #expect(link.codes.isEmpty)
+        // What the MAC layer does not count, the kernel does.
+        link.pass {
+            $0.counters?.received += 1000
+            $0.counters?.frameErrors += 30
+        }
+        #expect(link.sentence?.contains("(100 CRC, 30 alignment)") == true, "\(link.sentence ?? "")")
+    }
+
+    @Test func `a link that is renamed keeps its fault, under its new name`() {
+        var link = Minutes.cable()
+        link.receive(1000, crc: 150, minutes: 2)
+        let before = link.health.verdicts
+        #expect(before.first?.severity == .degraded)
+        link.sample.name = "uplink"
+        link.receive(0)
+        #expect(link.codes == [.linkErrors] && link.health.verdicts.first?.severity == .degraded)
+        #expect(link.health.verdicts.first?.subject == "uplink")
+        #expect(link.sentence?.hasPrefix("uplink received 300 of 2300 frames") == true, "\(link.sentence ?? "")")
+        link.receive(1_000_000, minutes: 12)
+        #expect(link.codes.isEmpty)
+    }
+
     @Test func `what damages every hundredth frame is more than a warning`() {
         var link = Minutes.cable()
         link.receive(1000, crc: 20, minutes: 2)
@@ -208,13 +260,6 @@ private struct Minutes {
         var tunnel = Minutes(LinkSample("gre1"))
         tunnel.receive(1000, crc: 1000, minutes: 30)
         #expect(tunnel.codes.isEmpty)
-    }
-
-    @Test func `another card under the same number begins anew`() {
-        var link = Minutes.cable()
-        link.receive(100_000, crc: 100, minutes: 3)
-        link.pass { $0.name = "eth1" }
-        #expect(link.codes.isEmpty)
     }
 
     @Test func `a card that is gone has no fault`() {

@@ -275,7 +275,8 @@ class Scene:
             if not wrong or last:
                 break
             time.sleep(0.5)
-        self.was = answer(seen.status)
+        if view is None:
+            self.was = answer(seen.status)
         # What comes while `nwpath why` runs is the next step's.
         self.position = max(self.position, seen.status.get("seq", 0))
         sent, said = brief(seen)

@@ -1,9 +1,10 @@
 # Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 """Links that few test machines can make: bonds, teams, VRFs, WireGuard. The kernel lab's guests have their modules."""
-from steps import V, V4, W, address4, address6, default4, default6, one, pair, up
+from steps import ADMIN, V, V4, W, address4, address6, default4, default6, one, pair, up
 
 BOTH_DEAD = ["far v0 down", "far w0 down"]
 BOTH_BACK = ["far v0 up", "far w0 up"]
+OPTIONS = "without privileges: the options of a team"
 PEER = "wg wg0 peer " + "A" * 42 + "E="
 
 
@@ -33,17 +34,23 @@ def bonds():
 
 def team(*options):
     return (["ip link add team0 index 21 address 02:21:00:00:00:01 type team",
-             *(f"teamnl team0 {option}" for option in options), "ip link set v0 master team0", "ip link set w0 master team0"] + up("v0", "w0", "team0") + addressed("team0"))
+             *(f"teamnl team0 {option}" for option in options), "ip link set v0 master team0", "ip link set w0 master team0"]
+            + up("v0", "w0", "team0") + addressed("team0"))
 
 
 def teams():
     found, needs = [], {"needs": ("team",)}
-    found += one("team/without a mode", team(), [], **needs)
     turns = team("setoption mode roundrobin")
     found += pair("team/both ports lose carrier", turns, BOTH_DEAD, BOTH_BACK, **needs)
-    backup = team("setoption mode activebackup") + ["teamnl team0 setoption activeport 10"]
-    found += one("team/the active port loses carrier and nobody changes it", backup, ["far v0 down"], **needs)
+    # In this mode the ports keep their own addresses, and a daemon gives them the team's.
+    backup = ([f"ip link set {port} address 02:21:00:00:00:01" for port in ("v0", "w0")]
+              + team("setoption mode activebackup") + ["teamnl team0 setoption activeport 10"])
     found += one("team/the other port loses carrier", backup, ["far w0 down"], **needs)
+    # The mode and the active port are for those with CAP_NET_ADMIN.
+    for name, options in (("", {"limit": OPTIONS}), ("privileged, ", {"capabilities": ADMIN})):
+        found += one(f"team/{name}without a mode", team(), [], **needs, **options)
+        found += one(f"team/{name}the active port loses carrier and nobody changes it", backup, ["far v0 down"], **needs,
+                     **options)
     return found
 
 

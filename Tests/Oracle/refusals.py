@@ -1,7 +1,7 @@
 # Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 """What refuses behind the forwarding table: nftables, IPsec policies, chains that set a mark."""
-from steps import BOTH, V, V4, V6, W4, one, pair
-ADMIN = ("net_admin", "net_raw")
+from steps import ADMIN, BOTH, V, V4, V6, W4, one, pair
+
 ELSEWHERE = "a mark that leads to another interface"
 BEHIND = "without privileges: behind the output hook, or by a mark"
 

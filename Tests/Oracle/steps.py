@@ -7,6 +7,8 @@ import collections
 # disagreements are counted apart.
 Situation = collections.namedtuple("Situation", "name setup change capabilities needs audit limit",
                                    defaults=((), (), None, None))
+# For the daemon and `why`.
+ADMIN = ("net_admin", "net_raw")
 NUMBERS = {"v0": 1, "w0": 2, "b0": 3, "br0": 3, "mv0": 1, "vx0": 4, "tun0": 5, "ifb0": 6, "bond0": 1,
            "team0": 1}
 PROBES4 = ["1.1.1.1", "8.8.8.8", "9.9.9.9", "208.67.222.222"]

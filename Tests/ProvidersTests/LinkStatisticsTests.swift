@@ -2,6 +2,7 @@
 
 import Glibc
 import LinuxIO
+import Netlink
 import PathModel
 import TestSupport
 import Testing
@@ -61,6 +62,11 @@ import Testing
         ])
         #expect(roots.mapValues(\.isTailDrop) == [2: false, 3: true, 4: false, 5: true, 7: false, 8: false])
         #expect(roots[2]?.kind == "mq")
+        let shaped = LinkStatistics.roots(of: [
+            discipline(2, "mq", isRoot: true), discipline(2, "tbf"), discipline(3, "mq", isRoot: true),
+            discipline(3, "pfifo_fast"), discipline(4, "tbf", isRoot: true),
+        ])
+        #expect(shaped.mapValues(\.isShaped) == [2: true, 3: false, 4: true])
     }
 
     @Test func `a class below the root counts for its root`() throws {
@@ -83,6 +89,82 @@ import Testing
         #expect(Set(counters.keys) == [eth0, br0])
         #expect(counters[br0] != nil && counters[br0]?.queue == nil && counters[eth0]?.queue == nil)
         #expect(LinkStatistics.read([]).counters.isEmpty)
+    }
+}
+
+/// What the ethtool family says of the MAC layer.
+///
+/// The replies are written by hand, in the format of linux/ethtool_netlink.h: no driver that QEMU or this kernel can give
+/// has such counters.
+@Suite(.inNamespace) struct MACStatisticsTests {
+    private static func attribute(_ kind: Int, _ value: [UInt8]) -> [UInt8] {
+        var request = Question(type: 0, flags: 0, body: [])
+        request.add(kind, value)
+        return request.body
+    }
+
+    private static func counter(_ kind: Int, _ value: UInt8) -> [UInt8] {
+        attribute(4 | 0x8000, attribute(kind, [value, 1, 0, 0, 0, 0, 0, 0]))
+    }
+
+    private static func body(_ counters: [UInt8], command: UInt8 = 33, index: UInt8 = 7) -> [UInt8] {
+        let header = attribute(2 | 0x8000, attribute(1, [index, 0, 0, 0]) + attribute(2, Array("eth0".utf8) + [0]))
+        let group = attribute(4 | 0x8000, attribute(2, [1, 0, 0, 0]) + attribute(3, [17, 0, 0, 0]) + counters)
+        return [command, 1, 0, 0] + header + group
+    }
+
+    private static func reply(_ counters: [UInt8], command: UInt8 = 33, index: UInt8 = 7) -> [UInt8] {
+        Question(type: 22, flags: 0, body: body(counters, command: command, index: index)).message(sequence: 3)
+    }
+
+    private func counters(_ bytes: [UInt8]) -> MACCounters? {
+        GenericMessage.parse(bytes[...]).first.flatMap { MACStatistics.counters($0, of: 7) }
+    }
+
+    @Test func `damaged frames and late collisions are found among the other counters`() {
+        let all =
+            Self.counter(0, 9) + Self.counter(4, 1) + Self.counter(5, 2) + Self.counter(8, 3) + Self.counter(13, 4)
+        #expect(counters(Self.reply(all)) == MACCounters(crcErrors: 257, frameErrors: 258, lateCollisions: 259))
+        #expect(counters(Self.reply(Self.counter(4, 1))) == MACCounters(crcErrors: 257))
+    }
+
+    @Test func `a driver without them, another link and other messages have none`() {
+        #expect(counters(Self.reply([])) == nil)
+        #expect(counters(Self.reply(Self.counter(0, 9) + Self.counter(3, 9))) == nil)
+        #expect(counters(Self.reply(Self.counter(4, 1), command: 32)) == nil)
+        #expect(counters(Self.reply(Self.counter(4, 1), index: 8)) == nil)
+        #expect(counters(Self.reply(Self.attribute(4 | 0x8000, Self.attribute(4, [1, 0, 0, 0])))) == nil)
+    }
+
+    @Test func `no cut reply has a counter that was not sent`() {
+        let body = Self.body(Self.counter(4, 1) + Self.counter(5, 2))
+        var found: Set<MACCounters?> = []
+        for length in body.indices {
+            found.insert(counters(Question(type: 22, flags: 0, body: Array(body[..<length])).message(sequence: 3)))
+        }
+        // The group's length is that of both: without its end there is no group.
+        #expect(found == [nil])
+        for place in body.indices {
+            for byte in [0, 1, 3, 4, 8, 127, 255] as [UInt8] {
+                var changed = body
+                changed[place] = byte
+                _ = counters(Question(type: 22, flags: 0, body: changed).message(sequence: 3))
+            }
+        }
+    }
+
+    @Test func `the kernel understands the request, and veth has no such counters`() throws {
+        try Namespace.current.ip("link add eth0 type veth peer name far0")
+        let index = try #require(InterfaceNames.kernel.index("eth0"))
+        guard var statistics = try MACStatistics() else {
+            Issue.record("the kernel has no ethtool family")
+            return
+        }
+        #expect(try statistics.read(index) == nil)
+        #expect(try statistics.read(4711) == nil)
+        #expect(try statistics.read(-1) == nil)
+        let reading = LinkStatistics.read([index], cards: [index, 4711])
+        #expect(reading.problem == nil && reading.counters[index] != nil && reading.counters[4711] == nil)
     }
 }
 

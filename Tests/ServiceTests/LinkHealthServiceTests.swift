@@ -54,6 +54,48 @@ import Testing
         withExtendedLifetime(sender) {}
     }
 
+    @Test func `metrics have the sentences of all faults of a code, in the words of the first scrape`() {
+        func fault(_ subject: String, _ figure: Int, isDegraded: Bool = false) -> VerdictTracker.Standing {
+            let verdict = Verdict(
+                .linkErrors,
+                isDegraded ? .degraded : .warning,
+                .likely,
+                about: subject,
+                say: "\(subject) received \(figure) frames with errors",
+                action: "replace the cable"
+            )
+            return VerdictTracker.Standing(verdict, since: .seconds(1), lastSeen: .seconds(1))
+        }
+        let metrics = DiagnosisMetrics()
+        func says(_ standing: VerdictTracker.Standing...) -> [String] { metrics.sentences(standing).map(\.say) }
+        #expect(says(fault("eth0", 20)) == ["eth0 received 20 frames with errors"])
+        let both = "eth0 received 20 frames with errors; eth1 received 40 frames with errors"
+        #expect(says(fault("eth0", 30), fault("eth1", 40)) == [both])
+        #expect(metrics.sentences([fault("eth0", 30), fault("eth1", 40)]).first?.action == "replace the cable")
+        #expect(says(fault("eth1", 50)) == ["eth1 received 40 frames with errors"])
+        let many = metrics.sentences((1...5).map { fault("eth\($0)", 7, isDegraded: true) })
+        #expect(many.count == 1 && many[0].severity == .degraded)
+        #expect(many[0].say.hasSuffix("eth3 received 7 frames with errors; and 2 more"), "\(many[0].say)")
+        #expect(says() == [])
+    }
+
+    @Test func `a link that was made anew has none of the old one's counters`() async throws {
+        try Self.connect()
+        let scratch = try Scratch()
+        let service = try await Service([], in: scratch)
+        try await namespace.loop.eventually("counters") {
+            try service.json("/api/v1/interfaces/eth0")["counters"]?.object != nil
+        }
+        let old = try service.json("/api/v1/interfaces/eth0")["index"]?.int
+        try namespace.ip("link del eth0")
+        try namespace.ip("link add eth0 index 4000 type veth peer name far0")
+        try await namespace.loop.eventually("the new link") {
+            try service.json("/api/v1/interfaces/eth0")["index"]?.int == 4000
+        }
+        #expect(old != 4000)
+        #expect(try service.json("/api/v1/interfaces/eth0")["counters"]?.object == nil)
+    }
+
     @Test func `the service shows what it read, in the API and as metrics`() async throws {
         try Self.connect()
         try namespace.run("tc qdisc add dev eth0 root pfifo limit 100")

@@ -16,7 +16,7 @@ extension Span<UInt8> {
     }
 
     /// A 64-bit number in host byte order; 0 past the end.
-    func host64(at offset: Int) -> UInt64 {
+    package func host64(at offset: Int) -> UInt64 {
         guard offset >= 0, offset <= count - 8 else { return 0 }
         return UInt64(host32(at: offset)) | UInt64(host32(at: offset + 4)) << 32
     }

@@ -17,6 +17,8 @@ public struct LinkCounters: Hashable, Sendable {
     public var overruns: UInt64 = 0
     /// Collisions after the first 64 bytes (`tx_window_errors`).
     public var lateCollisions: UInt64 = 0
+    /// What the driver counts of its MAC layer; `nil` where it has no such counters, or they were not read.
+    public var mac: MACCounters?
     /// The queue for packets to be sent; `nil` where the link has none, or it could not be read.
     public var queue: QueueCounters?
     /// Whether the queue could be read.
@@ -31,24 +33,59 @@ public struct LinkCounters: Hashable, Sendable {
 
     /// What was counted since an earlier reading; `nil` after a counter was set back, as by a driver that was loaded anew.
     public func growth(since earlier: LinkCounters) -> LinkCounters? {
-        var growth = self
+        var growth = preferringMAC(as: earlier)
+        let before = earlier.preferringMAC(as: self)
         let packets: [WritableKeyPath<LinkCounters, UInt64>] = [\.received, \.sent]
         let errors: [WritableKeyPath<LinkCounters, UInt64>] = [
             \.receiveErrors, \.transmitErrors, \.crcErrors, \.frameErrors, \.overruns, \.lateCollisions,
         ]
         for (counters, most) in [(packets, Self.mostGrowth), (errors, Self.mostErrors)] {
             for counter in counters {
-                let (now, before) = (self[keyPath: counter], earlier[keyPath: counter])
-                guard let grown = Self.growth(now, since: before, most: most) else { return nil }
+                let now = growth[keyPath: counter]
+                guard let grown = Self.growth(now, since: before[keyPath: counter], most: most) else { return nil }
                 growth[keyPath: counter] = grown
             }
         }
+        growth.mac = nil
         growth.queue = earlier.queue.flatMap { queue?.growth(since: $0) }
         return growth
     }
 
+    /// The counters, those of the MAC layer rather than the kernel's.
+    public var preferringMAC: LinkCounters { preferringMAC(as: self) }
+
+    /// Likewise of counters that another reading has, too; drivers bring the two up to date at different times.
+    private func preferringMAC(as other: LinkCounters) -> LinkCounters {
+        var counters = self
+        func prefer(_ value: KeyPath<MACCounters, UInt64?>, over counter: WritableKeyPath<LinkCounters, UInt64>) {
+            guard let own = mac?[keyPath: value], other.mac?[keyPath: value] != nil else { return }
+            counters[keyPath: counter] = own
+        }
+        prefer(\.crcErrors, over: \.crcErrors)
+        prefer(\.frameErrors, over: \.frameErrors)
+        prefer(\.lateCollisions, over: \.lateCollisions)
+        return counters
+    }
+
     static func growth(_ now: UInt64, since earlier: UInt64, most: UInt64 = mostGrowth) -> UInt64? {
         now >= earlier && now - earlier < most ? now - earlier : nil
+    }
+}
+
+/// What a driver counts of its MAC layer, by IEEE 802.3 clause 30 (`ethtool -S DEVICE --groups eth-mac`); `nil` where it does
+/// not count it.
+public struct MACCounters: Hashable, Sendable {
+    /// `FrameCheckSequenceErrors`.
+    public var crcErrors: UInt64?
+    /// `AlignmentErrors`.
+    public var frameErrors: UInt64?
+    /// `LateCollisions`.
+    public var lateCollisions: UInt64?
+
+    public init(crcErrors: UInt64? = nil, frameErrors: UInt64? = nil, lateCollisions: UInt64? = nil) {
+        self.crcErrors = crcErrors
+        self.frameErrors = frameErrors
+        self.lateCollisions = lateCollisions
     }
 }
 
@@ -62,6 +99,8 @@ public struct QueueCounters: Hashable, Sendable {
     public var backlog: UInt64
     /// Whether packets are dropped only when the queue is full; others, such as fq_codel, drop to keep it short.
     public var isTailDrop: Bool
+    /// Whether it, or a queue below it, is there to limit the rate.
+    public var isShaped = false
 
     public init(kind: String, sent: UInt64 = 0, drops: UInt64 = 0, backlog: UInt64 = 0, isTailDrop: Bool = true) {
         self.kind = kind
@@ -76,7 +115,9 @@ public struct QueueCounters: Hashable, Sendable {
         guard kind == earlier.kind, let sent = LinkCounters.growth(sent, since: earlier.sent),
             let drops = LinkCounters.growth(drops, since: earlier.drops)
         else { return nil }
-        return QueueCounters(kind: kind, sent: sent, drops: drops, backlog: backlog, isTailDrop: isTailDrop)
+        var growth = self
+        (growth.sent, growth.drops) = (sent, drops)
+        return growth
     }
 }
 

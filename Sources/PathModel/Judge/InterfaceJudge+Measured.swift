@@ -5,7 +5,6 @@ internal import Netlink
 /// A link whose counters are read.
 public struct MeasuredLink: Hashable, Sendable {
     public var index: Int
-    public var name: String
     /// Whether it is a network card with a cable.
     public var isCable: Bool
     /// Whether packets of the default path pass it now.
@@ -34,9 +33,7 @@ extension InterfaceJudge {
             if (isCable(link) || isStation(link)) && !isListedIgnored(link) { indexes.append(link.index) }
         }
         return indexes.prefix(Self.mostMeasured).enumerated().compactMap { position, index in
-            state.links[index].map { link in
-                MeasuredLink(index: index, name: link.name, isCable: isCable(link), isUsed: position < count)
-            }
+            state.links[index].map { MeasuredLink(index: index, isCable: isCable($0), isUsed: position < count) }
         }
     }
 

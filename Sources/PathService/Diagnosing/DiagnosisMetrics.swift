@@ -12,8 +12,8 @@ final class DiagnosisMetrics {
         "1 with the text of each active fault, as first scraped.",
         ["code", "layer", "severity", "say", "action"]
     )
-    /// What was told of each fault that stands: its figures change with every round, and labels must not.
-    private var told: [VerdictCode: VerdictTracker.Standing] = [:]
+    /// What was reported of each fault that stands: its figures change with every round, and labels must not.
+    private var reported: [VerdictTracker.Key: VerdictTracker.Standing] = [:]
     let rounds = Counter(.counter("diagnosis_rounds", "Rounds of diagnosis that ended."))
     let duration = Histogram(.histogram("diagnosis_duration_seconds", "How long a round took."))
     let bytes = Counter(
@@ -44,16 +44,32 @@ final class DiagnosisMetrics {
         }
     }
 
-    /// One verdict a code, for several of one are one fault here, with the words that it had when it was asked for first.
-    private func sentences(_ standing: [VerdictTracker.Standing]) -> [Verdict] {
-        let found = Dictionary(standing.map { ($0.verdict.code, $0) }) { first, _ in first }
-        told = found.mapValues { new in
-            guard let old = told[new.verdict.code], old.since == new.since,
+    /// One verdict a code, worst first, with the words of all of its code as they were when each was first scraped: alerts
+    /// find the words by the code.
+    func sentences(_ standing: [VerdictTracker.Standing]) -> [Verdict] {
+        let names = standing.map { VerdictTracker.Key($0.verdict) }
+        let found = Dictionary(zip(names, standing)) { first, _ in first }
+        reported = found.mapValues { new in
+            guard let old = reported[VerdictTracker.Key(new.verdict)], old.since == new.since,
                 old.verdict.severity == new.verdict.severity
             else { return new }
             return old
         }
-        return VerdictCode.allCases.compactMap { told[$0]?.verdict }
+        let verdicts = Dictionary(grouping: names.compactMap { reported[$0]?.verdict }, by: \.code)
+        return VerdictCode.allCases.compactMap { code in
+            guard let all = verdicts[code], var verdict = all.first else { return nil }
+            verdict.say = Self.joined(all.map(\.say))
+            verdict.action = Self.joined(all.map(\.action))
+            return verdict
+        }
+    }
+
+    /// Different sentences in a row; the first three of more.
+    private static func joined(_ sentences: [String]) -> String {
+        var different: [String] = []
+        for sentence in sentences where !different.contains(sentence) { different.append(sentence) }
+        let more = different.count - 3
+        return different.prefix(3).joined(separator: "; ") + (more > 0 ? "; and \(more) more" : "")
     }
 
     func count(_ result: ExaminationResult) {

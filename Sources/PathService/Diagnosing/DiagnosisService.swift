@@ -203,16 +203,13 @@ final class DiagnosisService {
         guard !health.isEmpty else { return .idle }
         var evidence = Evidence()
         evidence.isNetworkExamined = false
-        let effort = DiagnosisDocument.Effort(time: "", duration: .zero, sent: 0, received: 0, isComplete: false)
-        var document = DiagnosisDocument(
+        return DiagnosisDocument(
             diagnosis(of: evidence),
             path: DiagnosedPath(evidence),
             targets: "none",
-            effort: effort,
+            effort: nil,
             since: { _ in "" }
         )
-        document.time = nil
-        return document
     }
 
     private func diagnosis(of evidence: Evidence) -> Diagnosis {

@@ -12,8 +12,9 @@ enum LinkHealthMetrics {
         writer.declare(queueDrops)
         writer.declare(queueBacklog)
         for (_, sample) in samples.sorted(by: { $0.key < $1.key }) {
+            let shown = sample.counters?.preferringMAC
             for (family, counter) in counters {
-                if let value = sample.counters?[keyPath: counter] { writer.write(family, Double(value), sample.name) }
+                if let value = shown?[keyPath: counter] { writer.write(family, Double(value), sample.name) }
             }
             if let queue = sample.counters?.queue {
                 writer.write(queueDrops, Double(queue.drops), sample.name)

@@ -22,10 +22,10 @@ final class LinkHealthMonitor {
     private var health = LinkHealth()
     /// The interfaces that carry the path, or did before it broke.
     private var used: [Int] = []
-    /// What was read last, by link.
-    private var samples: [Int: LinkSample] = [:]
     /// How often ``shown`` changed, for the tags of documents.
     private(set) var revision: UInt64 = 0
+    /// What documents show of the links, by index.
+    private(set) var shown: [Int: LinkCountersDocument] = [:]
     private var failure: ProviderError?
     private var timer: EventLoop.Timer?
     private var isReading = false
@@ -64,12 +64,14 @@ final class LinkHealthMonitor {
         guard !isReading else { return }
         let inUse = engine.core.interfacesInUse
         if !inUse.isEmpty { used = inUse }
-        let links = engine.core.measuredLinks(used: used, known: health.links)
+        let links = engine.core.measuredLinks(used: used, known: health.samples.keys.sorted())
         guard !links.isEmpty else { return finish(LinkStatistics.Reading(), of: links) }
+        // Reading them again would resume a card without a carrier, which counts nothing.
+        let cards = links.filter { $0.isCable && (engine.core.isUsable($0.index) || health.samples[$0.index] == nil) }
         isReading = true
         do throws(Errno) {
             try loop.offload {
-                LinkStatistics.read(links.map(\.index))
+                LinkStatistics.read(links.map(\.index), cards: cards.map(\.index))
             } completion: { [weak self] in
                 self?.finish($0, of: links)
             }
@@ -83,9 +85,10 @@ final class LinkHealthMonitor {
         guard !isStopped else { return }
         let (core, radios) = (engine.core, radios())
         var samples: [Int: LinkSample] = [:]
-        for link in links where core.state.links[link.index]?.name == link.name {
+        for link in links {
+            guard let name = core.state.links[link.index]?.name else { continue }
             samples[link.index] = LinkSample(
-                link.name,
+                name,
                 isCable: link.isCable,
                 isUsed: link.isUsed,
                 hasCarrier: core.isUsable(link.index),
@@ -94,19 +97,16 @@ final class LinkHealthMonitor {
                 radio: radios[link.index]
             )
         }
-        let before = (health.verdicts, shown)
+        let before = health.verdicts
         health.apply(samples, at: loop.clock.awake)
-        self.samples = samples
-        if shown != before.1 { revision += 1 }
-        if health.verdicts != before.0 { onChange(health.verdicts) }
-    }
-
-    /// What documents show of the links.
-    var shown: [String: LinkCountersDocument] {
-        let documents = samples.values.compactMap { sample in
-            sample.counters.map { (sample.name, LinkCountersDocument(sample.wired, $0)) }
+        let documents = health.samples.compactMapValues { sample in
+            sample.counters.map { LinkCountersDocument(sample.wired, $0) }
         }
-        return Dictionary(documents) { first, _ in first }
+        if documents != shown {
+            shown = documents
+            revision += 1
+        }
+        if health.verdicts != before { onChange(health.verdicts) }
     }
 }
 
@@ -117,7 +117,7 @@ extension LinkHealthMonitor: DaemonPart {
     }
 
     func register(in registry: MetricRegistry) {
-        registry.add { [unowned self] writer in LinkHealthMetrics.write(samples, to: &writer) }
+        registry.add { [unowned self] writer in LinkHealthMetrics.write(health.samples, to: &writer) }
     }
 
     func stop() {

@@ -17,11 +17,12 @@ public enum LinkStatistics {
         public init(problem: ProviderError? = nil) { self.problem = problem }
     }
 
-    /// Reads the counters of links, by index, in the calling thread's network namespace.
+    /// Reads the counters of links, by index, in the calling thread's network namespace; of those in `cards`, which are among
+    /// them, also what the driver counts of its MAC layer.
     ///
     /// Drivers read them from their devices within the call, which a faulty device can hold up: not for a thread that others
     /// wait for.
-    public static func read(_ indexes: [Int]) -> Reading {
+    public static func read(_ indexes: [Int], cards: [Int] = []) -> Reading {
         var reading = Reading()
         // libnl ends the process where there is no number.
         let numbers = indexes.compactMap(Int32.init(exactly:)).filter { $0 > 0 }
@@ -34,6 +35,7 @@ public enum LinkStatistics {
                 reading.problem = error
             }
         }
+        do { try readMAC(of: cards, into: &reading) } catch { reading.problem = error }
         do {
             let socket = try Socket()
             for (index, queue) in try queues(of: Set(reading.counters.keys), over: socket) {
@@ -44,6 +46,11 @@ public enum LinkStatistics {
             for index in reading.counters.keys { reading.counters[index]?.isQueueKnown = false }
         }
         return reading
+    }
+
+    private static func readMAC(of links: [Int], into reading: inout Reading) throws(ProviderError) {
+        guard !links.isEmpty, var statistics = try MACStatistics() else { return }
+        for index in links { reading.counters[index]?.mac = try statistics.read(index) }
     }
 
     /// A socket of libnl that waits ten seconds for an answer at most.
@@ -127,8 +134,9 @@ public enum LinkStatistics {
     static func roots(of disciplines: [Discipline]) -> [Int: QueueCounters] {
         var roots: [Int: QueueCounters] = [:]
         for discipline in disciplines where discipline.isRoot { roots[discipline.index] = discipline.queue }
-        for discipline in disciplines where !tailDropping.contains(discipline.queue.kind) {
-            roots[discipline.index]?.isTailDrop = false
+        for discipline in disciplines {
+            if !tailDropping.contains(discipline.queue.kind) { roots[discipline.index]?.isTailDrop = false }
+            if discipline.queue.kind == "tbf" { roots[discipline.index]?.isShaped = true }
         }
         return roots
     }

@@ -81,6 +81,22 @@ internal import Netlink
     }
 }
 
+extension GenericSocket {
+    /// Sends a request about one thing and returns the reply or the kernel's refusal, which come within the call.
+    mutating func reply(to request: Question) throws(ProviderError) -> GenericMessage {
+        let number = try send(request)
+        for _ in 0..<16 {
+            let bytes: ArraySlice<UInt8>?
+            do throws(Errno) { bytes = try receive() } catch {
+                throw .system(call: "recv", code: error)
+            }
+            guard let bytes else { throw .timedOut }
+            if let message = GenericMessage.parse(bytes).first(where: { $0.sequence == number }) { return message }
+        }
+        throw .malformed(what: "replies to other requests")
+    }
+}
+
 extension Question {
     /// A question to a generic family, without attributes.
     init(family: UInt16, command: UInt8, isDump: Bool = false) {

@@ -94,18 +94,9 @@ public final class WiredProvider {
         _ family: UInt16,
         over socket: inout GenericSocket
     ) throws(ProviderError) -> WiredFacts? {
-        let number = try socket.send(WiredMessage.question(about: index, family: family))
-        for _ in 0..<16 {
-            let bytes: ArraySlice<UInt8>?
-            do throws(Errno) { bytes = try socket.receive() } catch {
-                throw .system(call: "recv", code: error)
-            }
-            guard let bytes else { throw .timedOut }
-            guard let message = GenericMessage.parse(bytes).first(where: { $0.sequence == number }) else { continue }
-            if let code = message.code { note(refusal: Errno(code)) }
-            return WiredMessage.facts(message, about: index)
-        }
-        throw .malformed(what: familyName)
+        let message = try socket.reply(to: WiredMessage.question(about: index, family: family))
+        if let code = message.code { note(refusal: Errno(code)) }
+        return WiredMessage.facts(message, about: index)
     }
 
     /// Many drivers do not tell (`EOPNOTSUPP`), and an interface may be gone by now; anything else is worth a note.

@@ -14,8 +14,8 @@ def _(scene):
     card = scene.start("router", "python3", "-B", CARD, "f0")
     scene.wait(lambda: scene.interfaces_at_home() - before, "the driver's interface")
     (name,) = scene.interfaces_at_home() - before
-    scene.at_home("ip", "link", "set", name, "netns", str(scene.process("machine")))
-    scene.here(f"ip link set {name} name e0", "ip link set e0 up")
+    scene.at_home("ip", "link", "set", name, "netns", str(scene.process("machine")), "name", "e0")
+    scene.here("ip link set e0 up")
     scene.there("ip link set f0 up", *scene.gateway("f0"))
     scene.here(*scene.address("e0"), *scene.default("e0"))
     scene.wait(lambda: scene.says("LOWER_UP", "ip", "link", "show", "dev", "e0"), "the carrier of the card")
@@ -31,4 +31,4 @@ def _(scene):
     scene.wait(lambda: all(scene.logged(pattern) for pattern in found), "both verdicts", 140)
     card.send_signal(signal.SIGUSR2)
     scene.here("tc qdisc del dev e0 root")
-    scene.step("both are named", events=found, facts=(("e0", "counters.rx_crc_errors", "[1-9][0-9]*"),))
+    scene.step("both are found", events=found, facts=(("e0", "counters.rx_crc_errors", "[1-9][0-9]*"),))

@@ -158,11 +158,11 @@ def _(scene):
     scene.here("ip link add bat0 type batadv", "ip link set e0 master bat0", "ip link set e0 up", "ip link set bat0 up",
                *scene.address("bat0"), *scene.default("bat0"))
     scene.serve()
-    scene.step("a neighbour", hold=10)
+    scene.step("a neighbour", hold=30)
     scene.there("ip link set f0 down")
     scene.step("its interface loses carrier", "", says=(r"\be0\b",))
     scene.there("ip link set f0 up")
-    scene.step("back", hold=10)
+    scene.step("back", hold=30)
     scene.here("ip link set e0 nomaster")
     scene.step("without an interface", "", reason=DEAD)
 

@@ -85,10 +85,11 @@ struct CheckJudge {
     ///
     /// The thresholds are for the number of verdicts.
     func diagnosis(_ answer: JSONValue) -> CheckReport {
-        guard let time = WallTime(answer.text("time")) else {
+        let (time, verdicts) = (WallTime(answer.text("time")), answer.list("verdicts"))
+        // The counters of links give verdicts without an examination.
+        guard time != nil || !verdicts.isEmpty else {
             return .unknown("no diagnosis has run yet: nothing has failed, or diagnosis.enabled is false")
         }
-        let verdicts = answer.list("verdicts")
         let worst = verdicts.first?.text("severity")
         var report = CheckReport(
             state: verdicts.isEmpty ? .ok : worst == "broken" ? .critical : .warning,
@@ -99,7 +100,7 @@ struct CheckJudge {
             measure("verdicts", Double(verdicts.count)),
             CheckReport.Measure(
                 label: "age",
-                value: answered.map { max(0, ($0 - time).seconds.rounded(.down)) },
+                value: time.flatMap { time in answered.map { max(0, ($0 - time).seconds.rounded(.down)) } },
                 unit: "s",
                 minimum: 0
             ),
