@@ -100,7 +100,7 @@ struct CounterRule: Sendable {
             say: "the queue of \(figures.name)" + (figures.queue.map { " (\($0))" } ?? "")
                 + " dropped \(figures.counts) packets \(figures.span)",
             action: figures.isShaped
-                ? "raise its rate or its limit (`tc -s qdisc show dev \(figures.name)`), or send less"
+                ? "raise the rate or the limit of its `tbf` (`tc -s qdisc show dev \(figures.name)` lists it), or send less"
                 : "send less, or share the link fairly (`tc qdisc replace dev \(figures.name) root fq_codel`)",
             evidence: figures.facts([.init("queue_drops", figures.count.bad)])
         )

@@ -107,12 +107,19 @@ private struct LinkRecord: Hashable {
         if sample.name != earlier.name { rename() }
         guard sample.counters != nil else { return }
         latest.counters?.mac = sample.counters?.mac ?? earlier.counters?.mac
+        if let old = earlier.counters, latest.counters?.hasSameQueue(as: old) == false { forgetQueue() }
         if let growth = earlier.counters.flatMap({ latest.counters?.growth(since: $0) }) {
             intervals.append(LinkInterval(growth, of: latest, from: read, to: now))
             intervals.removeAll { now - $0.start > LinkHealth.memory }
             for rule in CounterRule.all { update(rule, at: now) }
         }
         read = now
+    }
+
+    /// What a queue dropped that is gone says nothing about the one in its stead.
+    private mutating func forgetQueue() {
+        standing[.linkQueueDrops] = nil
+        for index in intervals.indices { intervals[index].counts[.linkQueueDrops] = nil }
     }
 
     /// Writes the verdicts again, with the new name.
@@ -175,7 +182,7 @@ struct LinkInterval: Hashable {
     let end: Duration
     let counters: LinkCounters
     /// What it says of each fault, by the duplex and the queue of that time.
-    let counts: [VerdictCode: PacketCount]
+    var counts: [VerdictCode: PacketCount]
 
     init(_ growth: LinkCounters, of sample: LinkSample, from start: Duration, to end: Duration) {
         (self.start, self.end, counters) = (start, end, growth)

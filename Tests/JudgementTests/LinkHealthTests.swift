@@ -262,6 +262,51 @@ private struct Minutes {
         #expect(tunnel.codes.isEmpty)
     }
 
+    @Test func `a queue in the stead of another one begins anew`() {
+        var link = Minutes.cable()
+        func drop(_ drops: UInt64, of kind: String = "tbf") {
+            link.pass {
+                let old = $0.counters?.queue ?? QueueCounters(kind: kind)
+                $0.counters?.queue = QueueCounters(kind: kind, sent: old.sent + 1000, drops: old.drops + drops)
+            }
+        }
+        drop(0)
+        drop(500)
+        drop(500)
+        #expect(link.codes == [.linkQueueDrops])
+        link.pass { $0.counters?.queue = QueueCounters(kind: "tbf", sent: 10, drops: 300) }
+        #expect(link.codes.isEmpty, "the same kind, made anew")
+        drop(300)
+        #expect(link.codes.isEmpty, "one reading")
+        drop(300)
+        #expect(
+            link.sentence?.hasPrefix("the queue of eth0 (tbf) dropped 600 of 2600 packets within 2 minutes") == true
+        )
+        link.pass { $0.counters?.queue = nil }
+        #expect(link.codes.isEmpty)
+    }
+
+    @Test func `a queue that could not be read says nothing about the fault`() {
+        var link = Minutes.cable()
+        link.sample.counters?.queue = QueueCounters(kind: "tbf")
+        link.pass()
+        link.pass(2) {
+            $0.counters?.queue?.sent += 1000
+            $0.counters?.queue?.drops += 500
+        }
+        let queue = link.sample.counters?.queue
+        link.pass {
+            $0.counters?.queue = nil
+            $0.counters?.isQueueKnown = false
+        }
+        #expect(link.codes == [.linkQueueDrops])
+        link.pass {
+            $0.counters?.queue = queue
+            $0.counters?.isQueueKnown = true
+        }
+        #expect(link.codes == [.linkQueueDrops])
+    }
+
     @Test func `a card that is gone has no fault`() {
         var link = Minutes.cable()
         link.receive(100_000, crc: 100, minutes: 3)

@@ -107,11 +107,11 @@ def play_all(names, binary, width, slow):
         time.sleep(0.1)
 
 
-def oracle(binary, seconds):
-    """The oracle's situations with these modules, and a random choice of the others."""
+def oracle(binary, seconds, slow):
+    """The oracle's situations with these modules, and a random choice of the others; a program starts slowly here."""
     for words in ([*ORACLE_NAMES], ["--seconds", str(seconds), "--seed", "2"]):
-        done = subprocess.Popen([sys.executable, ORACLE, "--binary", binary, "--width", "2", *words], stdout=subprocess.PIPE,
-                                stderr=subprocess.STDOUT, text=True)
+        done = subprocess.Popen([sys.executable, ORACLE, "--binary", binary, "--width", "2", "--slow", str(3 * slow), *words],
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         for line in done.stdout:
             report({"record": "text", "text": line.rstrip()})
         report({"record": "oracle", "status": done.wait(), "line": ""})
@@ -127,7 +127,7 @@ def main():
     options = parser.parse_args()
     play_all(options.names, options.binary, options.width, options.slow)
     if options.oracle:
-        oracle(options.binary, options.oracle)
+        oracle(options.binary, options.oracle, options.slow)
 
 
 if __name__ == "__main__":

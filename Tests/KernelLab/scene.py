@@ -4,7 +4,7 @@
 The router is an ordinary kernel, so that LACP, WireGuard, hostapd and others have a real peer; what passes it is answered
 and recorded by the oracle's wire. A step changes something and then holds nwpath against packets.
 """
-import calendar, json, os, re, shlex, signal, subprocess, sys, time
+import calendar, contextlib, json, os, re, shlex, signal, subprocess, sys, time
 
 for folder in ("Oracle", "Lab"):
     sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), folder))
@@ -166,11 +166,14 @@ class Scene:
         if done.returncode != 0:
             raise SceneError(f"{' '.join(words)}: {done.stdout} {done.stderr}")
 
-    def interfaces_at_home(self):
-        """The names of the interfaces there, which a driver makes."""
-        call(LIBC.setns(self.home, CLONE_NEWNET))
-        said = subprocess.run(["ip", "-o", "link"], capture_output=True, text=True, check=True).stdout
-        return {line.split(": ")[1].split("@")[0] for line in said.splitlines()}
+    def driven_by(self, driver):
+        """The names of a driver's interfaces there."""
+        base, found = f"/proc/self/fd/{self.system}/class/net", set()
+        for name in os.listdir(base):
+            with contextlib.suppress(OSError):
+                if os.path.basename(os.readlink(f"{base}/{name}/device/driver")) == driver:
+                    found.add(name)
+        return found
 
     def logged(self, pattern):
         """Whether a record of the log since the last step matches, as `event: message`."""

@@ -12,6 +12,8 @@ from world import StepError, World, daemon_user
 # and room for a machine that is loaded.
 LIMIT = 2.0
 DEADLINE = 60
+# How long a program may take to start.
+START = 20
 # A daemon that has just said its first status still reads, and would see what it is not told.
 SETTLED = 0.3
 
@@ -46,11 +48,11 @@ def spread(seed, count=24):
 class Run:
     """The set-up, the running daemon, the change, the fresh daemon, and what is asked of both."""
 
-    def __init__(self, situation, binary, world):
-        self.situation, self.binary, self.world = situation, binary, world
+    def __init__(self, situation, binary, world, slow=1.0):
+        self.situation, self.binary, self.world, self.slow = situation, binary, world, slow
         self.result = Result(situation)
         self.prober = Prober(self.world)
-        self.tool = Tool(self.world, binary, situation.capabilities)
+        self.tool = Tool(self.world, binary, situation.capabilities, START * slow)
         self.privileged = bool(situation.capabilities)
         self.destinations = [destinations(4)[0], destinations(6)[0]]
         self.excused = False
@@ -59,14 +61,14 @@ class Run:
         """Everything in order; the result is in self.result."""
         situation = self.situation
         self.world.play(situation.setup)
-        live = Daemon(self.world, self.binary, "live", situation.capabilities, situation.audit)
+        live = self.daemon("live")
         time.sleep(SETTLED)
         self.world.play(situation.change)
         changed = time.monotonic()
         measured, status, whys, verdict = self.hold(live, changed)
         self.result.delay = self.late
         self.result.add("live: ", verdict)
-        fresh = Daemon(self.world, self.binary, "fresh", situation.capabilities, situation.audit)
+        fresh = self.daemon("fresh")
         measured, other, whys, verdict = self.hold(fresh, time.monotonic())
         self.result.add("fresh: ", verdict)
         self.result.add("", self.pair(live, fresh))
@@ -78,6 +80,10 @@ class Run:
         for name, daemon in (("live", live), ("fresh", fresh)):
             if not daemon.stop():
                 self.result.error = f"the {name} daemon does not end"
+
+    def daemon(self, name):
+        situation = self.situation
+        return Daemon(self.world, self.binary, name, situation.capabilities, situation.audit, seconds=START * self.slow)
 
     def whys(self):
         return [self.tool.why(destination) for destination in self.destinations] + [self.tool.why()]
@@ -97,7 +103,7 @@ class Run:
             if not verdict.disagreements and not verdict.limits:
                 return measured, status, whys, verdict
             self.late = time.monotonic() - since
-            if self.late > LIMIT + (self.situation.audit or 0):
+            if self.late > LIMIT * self.slow + (self.situation.audit or 0):
                 return measured, status, whys, verdict
             if any(one.what in ("gateways", "sources") for one in verdict.disagreements) and not more:
                 more = spread(7)
@@ -107,7 +113,7 @@ class Run:
 
     def pair(self, live, fresh):
         """The running daemon against the fresh one."""
-        end = time.monotonic() + 1 + (self.situation.audit or 0)
+        end = time.monotonic() + self.slow + (self.situation.audit or 0)
         while True:
             verdict = judge_pair(live.status(), fresh.status())
             if not verdict.disagreements or time.monotonic() > end:
@@ -140,14 +146,14 @@ class Run:
                 self.result.add("", verdict)
 
 
-def run_in_child(situation, binary, folder, pipe):
+def run_in_child(situation, binary, folder, pipe, slow):
     os.setpgid(0, 0)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     began = time.monotonic()
     result, run = Result(situation), None
     try:
         os.chmod(folder, 0o755)
-        run = Run(situation, binary, World(folder, daemon_user()))
+        run = Run(situation, binary, World(folder, daemon_user()), slow)
         result = run.result
         run.go()
     except StepError as error:
@@ -170,8 +176,8 @@ def within_reach(binary, folder, user):
 class Pool:
     """Runs situations in several processes at once, each in namespaces of its own."""
 
-    def __init__(self, binary, width):
-        self.binary, self.width, self.running = binary, width, {}
+    def __init__(self, binary, width, slow=1.0):
+        self.binary, self.width, self.slow, self.running = binary, width, slow, {}
 
     def start(self, situation, folder):
         folder = tempfile.mkdtemp(dir=folder)
@@ -180,7 +186,7 @@ class Pool:
         if child == 0:
             os.close(reading)
             try:
-                run_in_child(situation, self.binary, folder, writing)
+                run_in_child(situation, self.binary, folder, writing, self.slow)
             finally:
                 os._exit(1)
         os.close(writing)
@@ -231,5 +237,5 @@ class Pool:
             for descriptor in ready:
                 yield self.finish(descriptor)
             for child, _, _, began in self.running.values():
-                if time.monotonic() - began > DEADLINE:
+                if time.monotonic() - began > DEADLINE * self.slow:
                     os.killpg(child, signal.SIGKILL)

@@ -45,7 +45,7 @@ import Testing
         )
         await namespace.loop.eventually("the verdict") { verdicts.map(\.code) == [.linkQueueDrops] }
         #expect(verdicts.first?.say.hasPrefix("the queue of eth0 (tbf) dropped ") == true)
-        #expect(verdicts.first?.action.contains("raise its rate or its limit") == true)
+        #expect(verdicts.first?.action.contains("raise the rate or the limit of its `tbf`") == true)
         try namespace.run("tc qdisc del dev eth0 root")
         await namespace.loop.eventually("the end") { verdicts.isEmpty }
         #expect(monitor.problems.isEmpty)

@@ -51,6 +51,13 @@ public struct LinkCounters: Hashable, Sendable {
         return growth
     }
 
+    /// Whether the queue is that of an earlier reading; `nil` when unknown.
+    public func hasSameQueue(as earlier: LinkCounters) -> Bool? {
+        guard isQueueKnown, earlier.isQueueKnown else { return nil }
+        guard let new = queue, let old = earlier.queue else { return queue == nil && earlier.queue == nil }
+        return new.growth(since: old) != nil
+    }
+
     /// The counters, those of the MAC layer rather than the kernel's.
     public var preferringMAC: LinkCounters { preferringMAC(as: self) }
 

@@ -150,3 +150,18 @@ def _(scene):
     scene.here("ip route add 10.1.0.1 dev e0 metric 1", "ip route add default dev wg0")
     scene.step("IPv4 by wg0 without a router, IPv6 by e0 with one", hold=6, interface="wg0",
                never=(r"wg0 to 2001:db8:1::1",))
+
+
+@scenario("seg6/the segment of the default route cannot be reached", extra=True)
+def _(scene):
+    segment = "2001:db8:99::1"
+    scene.cable()
+    scene.there("sysctl ipv6/conf/all/seg6_enabled=1", "sysctl ipv6/conf/f0/seg6_enabled=1",
+                f"ip -6 route add {segment}/128 encap seg6local action End.DT6 table 254 dev f0")
+    scene.here("ip sr tunsrc set 2001:db8:1::2", f"ip -6 route add {segment}/128 via 2001:db8:1::1 dev e0",
+               "ip -6 route del default",
+               f"ip -6 route add default encap seg6 mode encap segs {segment} via 2001:db8:1::1 dev e0")
+    scene.serve()
+    scene.step("the router takes the segment off")
+    scene.there(f"ip -6 route del {segment}/128")
+    scene.step("the segment cannot be reached", "4")

@@ -32,22 +32,22 @@ class Station:
             name = f"ap{number - 1}" if number else "wlan0"
             (scene.there if number else scene.here)(f"ip link set {interface} name {name}")
 
-    def access_point(self, number=0, channel=6, bridge=None):
-        """hostapd with WPA2, and the router's addresses."""
+    def access_point(self, number=0, channel=6, bridge=None, protocol="WPA-PSK"):
+        """hostapd with WPA2, or WPA3 where the protocol is SAE."""
         scene, device = self.scene, f"ap{number}"
         with open(f"{scene.folder}/hostapd-{number}.conf", "w") as file:
             file.write(f"interface={device}\ndriver=nl80211\nssid={self.network}\nhw_mode=g\nchannel={channel}\nwpa=2\n"
-                       f"wpa_passphrase={PASSPHRASE}\nwpa_key_mgmt=WPA-PSK\nrsn_pairwise=CCMP\n"
-                       f"ctrl_interface={scene.folder}/hostapd\n" + (f"bridge={bridge}\n" if bridge else ""))
+                       f"wpa_passphrase={PASSPHRASE}\nwpa_key_mgmt={protocol}\nrsn_pairwise=CCMP\n"
+                       f"ieee80211w={2 if protocol == 'SAE' else 0}\nctrl_interface={scene.folder}/hostapd\n" + (f"bridge={bridge}\n" if bridge else ""))
         program = scene.start("router", "hostapd", f"{scene.folder}/hostapd-{number}.conf", log=f"hostapd-{number}")
         scene.wait(lambda: scene.says(r"LOWER_UP", "ip", "link", "show", "dev", device, where="router"), "hostapd")
         return program
 
-    def supplicant(self, passphrase=PASSPHRASE, device="wlan0"):
+    def supplicant(self, passphrase=PASSPHRASE, device="wlan0", protocol="WPA-PSK"):
         scene = self.scene
         with open(f"{scene.folder}/supplicant.conf", "w") as file:
             file.write(f'ctrl_interface={scene.folder}/supplicant.socket\nnetwork={{\nssid="{self.network}"\n'
-                       f'psk="{passphrase}"\n}}\n')
+                       f'psk="{passphrase}"\nkey_mgmt={protocol}\nieee80211w={2 if protocol == "SAE" else 0}\n}}\n')
         scene.here(f"ip link set {device} up")
         return scene.start("machine", "wpa_supplicant", "-D", "nl80211", "-i", device, "-c", f"{scene.folder}/supplicant.conf")
 
@@ -116,6 +116,22 @@ def _(scene):
     time.sleep(12)
     scene.step("the handshake fails again and again", "", says=(r"passphrase|authori[sz]|handshake|key",), why="broken",
                quiet=(r"path\.changed: .*(satisfied by|is satisfied|restored)", r"headline\.changed: Connected", *NOISE))
+
+
+@scenario("wifi/wrong password of WPA3", radios=2, extra=True)
+def _(scene):
+    station = Station(scene)
+    station.access_point(protocol="SAE")
+    scene.there(*scene.gateway("ap0", 7))
+    scene.serve()
+    scene.here("ip link set wlan0 up", *scene.address("wlan0", 7), *scene.default("wlan0", 7))
+    supplicant = station.supplicant("wrong horse battery", protocol="SAE")
+    time.sleep(12)
+    scene.step("the password is refused", "", reason=("wifi_authentication_failed",), says=(station.network,), hold=10)
+    scene.kill(supplicant)
+    station.supplicant(protocol="SAE")
+    station.associated()
+    scene.step("the right password", kind="wifi", hold=8)
 
 
 @scenario("wifi/rfkill", radios=2)

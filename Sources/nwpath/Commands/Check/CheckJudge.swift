@@ -88,7 +88,9 @@ struct CheckJudge {
         let (time, verdicts) = (WallTime(answer.text("time")), answer.list("verdicts"))
         // The counters of links give verdicts without an examination.
         guard time != nil || !verdicts.isEmpty else {
-            return .unknown("no diagnosis has run yet: nothing has failed, or diagnosis.enabled is false")
+            return .unknown(
+                "no diagnosis has run yet: no connection, gateway or probe has failed, or diagnosis.enabled is false"
+            )
         }
         let worst = verdicts.first?.text("severity")
         var report = CheckReport(
