@@ -24,6 +24,8 @@ public struct EngineCore: Sendable {
     private var qualities = QualityBook()
     private var settler: Settler
     private var cause: EngineCause?
+    /// The last announcement of a change that routes rest on, while the kernel may not have made the change yet (rule S42).
+    private var announced: (cause: EngineCause, at: Duration)?
     private var ledger = InterfaceLedger()
     private var looksAtAll = true
     /// The notifications that the answers rest on (rule S3).
@@ -77,6 +79,7 @@ extension EngineCore {
                 received: batch.wall
             )
             self.trigger(cause, at: batch.boot)
+            if notice.event.concernsRoutes { announced = (cause, batch.boot) }
         }
         return reread
     }
@@ -145,16 +148,28 @@ extension EngineCore {
     /// Whether a burst has begun that was not evaluated yet.
     public var isPending: Bool { settler.isPending }
 
-    /// Whether a moment has come at which something was known to run out.
-    public func isCheckDue(at now: Duration) -> Bool { nextCheck.map { $0 <= now } ?? false }
+    /// How long the kernel may still look up by the old state after it announced another one.
+    ///
+    /// It announces that an IPv4 route is removed, a link is down or a next hop is gone before its lookups notice: some
+    /// microseconds on two processors, and longer where the kernel is interrupted in between.
+    static let changeTime = Duration.milliseconds(20)
+
+    /// When the last announced change is made, where nothing evaluates after that anyway.
+    private var changeDue: Duration? { cause == nil ? announced.map { $0.at + Self.changeTime } : nil }
+
+    /// Whether an announced change is made by now that the last answer may have missed.
+    public func isChangeDue(at now: Duration) -> Bool { changeDue.map { $0 <= now } ?? false }
+
+    /// Whether something was known to run out by now, or to be made.
+    public func isCheckDue(at now: Duration) -> Bool { nextCheck.earlier(changeDue).map { $0 <= now } ?? false }
 
     public mutating func next(at now: Duration) -> Settler.Action {
         let action = settler.next(at: now)
-        guard let nextCheck, action != .evaluate else { return action }
+        guard let check = nextCheck.earlier(changeDue), action != .evaluate else { return action }
         // What runs out does not wait for the end of a burst, which may be a second away.
-        guard now < nextCheck else { return .evaluate }
-        if case .wait(let delay) = action { return .wait(min(delay, nextCheck - now)) }
-        return .wait(nextCheck - now)
+        guard now < check else { return .evaluate }
+        if case .wait(let delay) = action { return .wait(min(delay, check - now)) }
+        return .wait(check - now)
     }
 
     /// Asks the kernel's table and compares with what was published.
@@ -163,21 +178,25 @@ extension EngineCore {
     ///   - table: The forwarding table.
     ///   - clock: What the time is; also how long the evaluation took.
     ///   - neighbor: Reads the entry of a neighbour that is watched from now on, and behind which port of a bridge it is.
+    ///   - link: Reads a link whose last message is out of date; `nil` when it cannot be read.
     /// - Returns: What to publish; `nil` when nothing material changed.
     public mutating func evaluate(
         _ table: some ForwardingTable,
         clock: some TimeSource,
-        neighbor: (_ key: NeighborKey, _ bridge: Int?) -> Neighbor? = { _, _ in nil }
+        neighbor: (_ key: NeighborKey, _ bridge: Int?) -> Neighbor? = { _, _ in nil },
+        link: (_ index: Int) -> Link? = { _ in nil }
     ) -> EngineUpdate? {
         let started = clock.boot
         let isFirst = evaluations == 0
         evaluations += 1
         settler = Settler(quiet: settings.quiet, cap: settings.cap)
-        let reason = cause ?? EngineCause(.expiry, source: "timer", received: clock.wall)
+        let reason = cause ?? announced?.cause ?? EngineCause(.expiry, source: "timer", received: clock.wall)
         cause = nil
-        var touched = state.takeTouched()
+        if let change = announced, change.at + Self.changeTime <= started { announced = nil }
+        var touched = state.dequeueTouched()
         for index in touched where state.links[index] == nil { memory.forget(index) }
-        let answers = answers(of: table, at: started, neighbor: neighbor)
+        let answers = answers(of: table, at: started, neighbor: neighbor, link: link)
+        touched.formUnion(state.dequeueTouched())
         filter = NotificationFilter(
             destinations: answers.reduce(into: []) { $0.formUnion($1.restsOn) },
             neighbors: Set(state.watchedNeighbors.map(\.address)),
@@ -215,19 +234,25 @@ extension EngineCore {
         )
     }
 
-    /// Asks every monitor's question; again, when the entry of a neighbour that is new says more than was known.
+    /// Evaluates every monitor; again, when the entry of a new neighbour or of a link out of date says more than was known.
     private mutating func answers(
         of table: some ForwardingTable,
         at now: Duration,
-        neighbor: (NeighborKey, Int?) -> Neighbor?
+        neighbor: (NeighborKey, Int?) -> Neighbor?,
+        link: (Int) -> Link?
     ) -> [Evaluation] {
         let levels = qualities.read(facts, isNew: looksAtAll, at: now)
         var answers = evaluations(of: table, levels, at: now)
         for _ in 0..<2 {
             let demand = answers.reduce(into: NeighborDemand()) { $0.formUnion($1.neighbors) }
             let new = state.watch(demand, asksGateways: settings.gatewayInterval != nil)
-            let news = new.map { state.note(neighbor($0, state.bridge(below: $0.index)), of: $0) }
-            guard news.contains(true) else { break }
+            var isOld = new.map { state.note(neighbor($0, state.bridge(below: $0.index)), of: $0) }.contains(true)
+            for index in Set(answers.flatMap(\.outdatedLinks)) {
+                guard let link = link(index), state.reread(index, as: link, at: now) else { continue }
+                linkRevision += 1
+                isOld = true
+            }
+            guard isOld else { break }
             answers = evaluations(of: table, levels, at: now)
         }
         return answers

@@ -92,6 +92,14 @@ public final class KernelTable: ForwardingTable {
         accepted = accepted.filter { index != nil && $0.key.index != index }
     }
 
+    /// Everything that rests on routes may be another one.
+    func outdateRoutes() {
+        outdateDefaultRoutes()
+        tunnels = [:]
+        accepted = [:]
+        forgetSent()
+    }
+
     private func forgetSent() {
         for packet in sent.keys { answers[packet] = nil }
         sent = [:]

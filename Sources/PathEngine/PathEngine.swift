@@ -333,8 +333,11 @@ public final class PathEngine {
 
     /// - Returns: Whether to look again at once.
     private func look() -> Bool {
+        if core.isChangeDue(at: clock.boot) { table.outdateRoutes() }
         if core.isCheckDue(at: clock.boot) { table.outdateDefaultRoutes() }
-        let update = core.evaluate(expecting, clock: clock, neighbor: kernel.entry)
+        let update = core.evaluate(expecting, clock: clock, neighbor: kernel.entry) {
+            (try? kernel.link(index: $0)) ?? nil
+        }
         expecting.end()
         // What changed is told first; what follows from having looked can wait.
         if let update { tell(.update(update)) }

@@ -156,8 +156,9 @@ public final class ReplayEngine {
 
     /// - Returns: Whether to look again at once.
     private func look() -> Bool {
+        if core.isChangeDue(at: clock.boot) { table.outdateRoutes() }
         if core.isCheckDue(at: clock.boot) { table.outdateDefaultRoutes() }
-        let update = core.evaluate(table, clock: clock, neighbor: kernel.entry)
+        let update = core.evaluate(table, clock: clock, neighbor: kernel.entry) { (try? kernel.link(index: $0)) ?? nil }
         _ = audit.evaluated(
             isSatisfied: core.monitors.first?.path.status == .satisfied,
             didChange: update.map { !$0.paths.isEmpty || !$0.changes.isEmpty } ?? false,

@@ -172,6 +172,26 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
         #expect(InterfaceText(sheet: plain).list([]) == "no interfaces\n")
     }
 
+    @Test(arguments: [
+        (
+            """
+            "associated":true,"ssid":"office-7","bssid":"02:00:00:00:01:00","frequency_mhz":5180,"band":"5","signal_dbm":-47,
+            "rx_bits_per_second":866700000,"tx_bits_per_second":780000000,"authorized":true
+            """, "office-7, -47 dBm, 02:00:00:00:01:00, 5180 MHz (5 GHz), 866 Mbit/s in, 780 Mbit/s out"
+        ),
+        (
+            """
+            "associated":true,"ssid":null,"ssid_hex":"ff41","bssid":null,"frequency_mhz":58320,"band":null,"signal_dbm":null,
+            "rx_bits_per_second":null,"tx_bits_per_second":null,"authorized":false
+            """, "0xff41, 58320 MHz, not authorized"
+        ), (#""associated":false,"authorized":null"#, "not associated"),
+    ])
+    func `of Wi-Fi the list and the interface have everything`(members: String, words: String) throws {
+        let interface = try json(#"{"name":"wlan0","type":"wifi","usable":true,"wifi":{\#(members)}}"#)
+        #expect(InterfaceText(sheet: plain).list([interface]).hasSuffix("  \(words)\n"))
+        #expect(InterfaceText(sheet: plain).detail(interface).contains("\n  wifi  \(words)\n"))
+    }
+
     @Test func `one interface has a line for everything known`() throws {
         let expected = """
             ✓ eth0: usable

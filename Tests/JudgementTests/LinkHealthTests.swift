@@ -286,27 +286,6 @@ private struct Minutes {
         #expect(link.codes.isEmpty)
     }
 
-    @Test func `a queue that could not be read says nothing about the fault`() {
-        var link = Minutes.cable()
-        link.sample.counters?.queue = QueueCounters(kind: "tbf")
-        link.pass()
-        link.pass(2) {
-            $0.counters?.queue?.sent += 1000
-            $0.counters?.queue?.drops += 500
-        }
-        let queue = link.sample.counters?.queue
-        link.pass {
-            $0.counters?.queue = nil
-            $0.counters?.isQueueKnown = false
-        }
-        #expect(link.codes == [.linkQueueDrops])
-        link.pass {
-            $0.counters?.queue = queue
-            $0.counters?.isQueueKnown = true
-        }
-        #expect(link.codes == [.linkQueueDrops])
-    }
-
     @Test func `a card that is gone has no fault`() {
         var link = Minutes.cable()
         link.receive(100_000, crc: 100, minutes: 3)

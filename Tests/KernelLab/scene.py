@@ -166,12 +166,12 @@ class Scene:
         if done.returncode != 0:
             raise SceneError(f"{' '.join(words)}: {done.stdout} {done.stderr}")
 
-    def driven_by(self, driver):
-        """The names of a driver's interfaces there."""
+    def below(self, device):
+        """The names of the interfaces of a device's children there."""
         base, found = f"/proc/self/fd/{self.system}/class/net", set()
         for name in os.listdir(base):
             with contextlib.suppress(OSError):
-                if os.path.basename(os.readlink(f"{base}/{name}/device/driver")) == driver:
+                if f"/{device}." in os.readlink(f"{base}/{name}"):
                     found.add(name)
         return found
 

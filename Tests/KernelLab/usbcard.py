@@ -8,7 +8,7 @@ arrives with the card's flag for a wrong checksum; SIGUSR2 mends it.
 
 Usage: usbcard.py DEVICE
 """
-import collections, errno, fcntl, os, select, signal, socket, struct, sys, time
+import collections, contextlib, errno, fcntl, os, select, signal, socket, struct, sys, time
 
 ATTACH = "/sys/devices/platform/vhci_hcd.0/attach"
 TUNSETIFF, IFF_TAP, IFF_NO_PI = 0x400454CA, 0x0002, 0x1000
@@ -67,7 +67,9 @@ class Card:
         else:
             # Two bytes of length come before a frame.
             size = struct.unpack("<H", data[:2])[0]
-            os.write(self.tap, data[2:2 + size])
+            # EIO while the other end of the cable is down.
+            with contextlib.suppress(OSError):
+                os.write(self.tap, data[2:2 + size])
             self.answer(number, length=length)
 
     def unlink(self, number, unlinked):

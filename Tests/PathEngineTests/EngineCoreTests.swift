@@ -43,6 +43,7 @@ import Testing
     /// A table with one default route by link 2, or a failure.
     private struct Table: ForwardingTable {
         var failure: RouteFailure?
+        var flags: LegFlags = []
         var expiresIn: Double?
         /// What is left of an IPv6 default.
         var lapsed: Double?
@@ -55,7 +56,7 @@ import Testing
             if query.destination.family == .ipv6 { return .failure(.noRoute) }
             if query.destination == .of("10.1.0.2") { return .success(RouteAnswer(type: .local, prefixLength: 32)) }
             if let failure { return .failure(failure) }
-            let leg = RouteLeg(index: 2, gateway: .of("10.1.0.1"))
+            let leg = RouteLeg(index: 2, gateway: .of("10.1.0.1"), flags: flags)
             return .success(
                 RouteAnswer(legs: [leg], preferredSource: .of("10.1.0.2"), expiresIn: expiresIn)
             )
@@ -126,12 +127,60 @@ import Testing
         #expect(world.core.next(at: world.clock.boot) == .evaluate)
     }
 
+    @Test func `what the kernel announces before it does it is looked at again (S42)`() throws {
+        let world = World(.prompt)
+        let now = { world.clock.boot }
+        _ = world.hear(25, .route(RouteNotice(family: .ipv4, prefixLength: 0, table: 254, removed: true)))
+        #expect(world.core.next(at: now()) == .evaluate)
+        // The route is still there.
+        #expect(world.evaluate() == nil)
+        #expect(world.core.next(at: now()) == .wait(.milliseconds(20)))
+        world.table.failure = .noRoute
+        world.clock.advance(by: .milliseconds(20))
+        #expect(world.core.isChangeDue(at: now()) && world.core.isCheckDue(at: now()))
+        #expect(world.core.next(at: now()) == .evaluate)
+        let update = try #require(world.evaluate())
+        #expect(update.cause.kind == .route && update.cause.message == "RTM_DELROUTE")
+        #expect(update.paths.first?.change.current.status == .unsatisfied)
+        #expect(!world.core.isChangeDue(at: now()) && world.core.next(at: now()) == .idle)
+    }
+
+    @Test func `a link that lookups count as down before its message is read (S42)`() throws {
+        let world = World(.prompt)
+        world.table.flags = .linkDown
+        let revision = world.core.linkRevision
+        _ = world.hear(32, .rule(family: .ipv4, removed: false))
+        let found = world.core.evaluate(world.table, clock: world.clock, link: { $0 == 2 ? World.down : nil })
+        let update = try #require(found)
+        #expect(update.paths.first?.change.current.reason == .noCarrier)
+        guard case .interfaceChanged(let view, let changed, _)? = update.changes.first else {
+            Issue.record("\(update.changes)")
+            return
+        }
+        #expect(view.index == 2 && changed.contains(.carrier) && world.core.linkRevision == revision + 1)
+        // The message has nothing new.
+        _ = world.hear(16, .link(World.down))
+        #expect(world.core.next(at: world.clock.boot) == .idle)
+    }
+
+    @Test func `a burst that ends later brings that look (S42)`() {
+        let world = World()
+        let now = { world.clock.boot }
+        _ = world.hear(25, .route(RouteNotice(family: .ipv4, prefixLength: 0, table: 254, removed: true)))
+        #expect(world.core.next(at: now()) == .wait(.milliseconds(100)))
+        world.clock.advance(by: .milliseconds(100))
+        #expect(world.core.next(at: now()) == .evaluate)
+        _ = world.evaluate()
+        #expect(world.core.next(at: now()) == .idle)
+    }
+
     // MARK: - Moments
 
     @Test func `what runs out is looked at when it does, even within a burst, and not in a loop (S28)`() throws {
         let world = World()
         world.table.expiresIn = 4
         _ = world.hear(24, .route(RouteNotice(family: .ipv4, prefixLength: 0, table: 254, removed: false)))
+        world.clock.advance(by: .milliseconds(100))
         _ = world.evaluate()
         let check = try #require(world.core.nextCheck)
         #expect(check - world.clock.boot == .milliseconds(3001))

@@ -120,7 +120,7 @@ import Testing
         var ledger = InterfaceLedger()
         _ = ledger.updateAll(judge: world.judge)
         func changes() -> [Bool] {
-            let changed = ledger.update(world.state.takeTouched(), judge: world.judge)
+            let changed = ledger.update(world.state.dequeueTouched(), judge: world.judge)
             return changed.compactMap { if case .redundancyChanged(_, let isLost) = $0 { isLost } else { nil } }
         }
         #expect(ledger.views[2]?.ports == PortCount(working: 2, total: 2, failed: []))
@@ -235,11 +235,11 @@ import Testing
         world.route("0.0.0.0/0", "x0.7.9", via: "198.51.100.1")
         var ledger = InterfaceLedger()
         _ = ledger.updateAll(judge: world.judge)
-        _ = world.state.takeTouched()
+        _ = world.state.dequeueTouched()
         world.unplug("e0")
         world.unplug("e1")
         #expect(world.path().reason == .noCarrier && world.path().subject?.interface == "e0")
-        _ = ledger.update(world.state.takeTouched(), judge: world.judge)
+        _ = ledger.update(world.state.dequeueTouched(), judge: world.judge)
         #expect(ledger.views[10]?.shortcoming == .lowerLayerDown)
     }
 

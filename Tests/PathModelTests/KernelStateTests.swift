@@ -19,7 +19,7 @@ import Testing
     private func state(_ links: [Link], _ addresses: [InterfaceAddress] = []) -> KernelState {
         var state = KernelState()
         _ = state.replace(links: links, addresses: addresses, at: now)
-        _ = state.takeTouched()
+        _ = state.dequeueTouched()
         return state
     }
 
@@ -415,12 +415,12 @@ import Testing
         var state = KernelState()
         _ = state.apply(.link(link(2, "eth0")), at: now)
         _ = state.apply(.link(link(3, "eth1") { $0.master = 9 }), at: now)
-        #expect(state.takeTouched() == [2, 3, 9])
-        #expect(state.takeTouched() == [])
+        #expect(state.dequeueTouched() == [2, 3, 9])
+        #expect(state.dequeueTouched() == [])
         _ = state.apply(.address(World.address("192.0.2.1/24", index: 2)), at: now)
-        #expect(state.takeTouched() == [2])
+        #expect(state.dequeueTouched() == [2])
         _ = state.apply(.linkRemoved(index: 3, name: "eth1"), at: now)
-        #expect(state.takeTouched() == [3])
+        #expect(state.dequeueTouched() == [3])
     }
 
     // MARK: - S52

@@ -86,9 +86,9 @@ import Testing
         var world = world
         var ledger = InterfaceLedger()
         _ = ledger.updateAll(judge: world.judge)
-        _ = world.state.takeTouched()
+        _ = world.state.dequeueTouched()
         change(&world)
-        return words(ledger.update(world.state.takeTouched(), judge: world.judge))
+        return words(ledger.update(world.state.dequeueTouched(), judge: world.judge))
     }
 
     @Test func `a carrier loss is told with the fields that changed`() {
@@ -209,7 +209,7 @@ import Testing
             var world = World.ordinary()
             var ledger = InterfaceLedger()
             _ = ledger.updateAll(judge: world.judge)
-            _ = world.state.takeTouched()
+            _ = world.state.dequeueTouched()
             for _ in 0..<40 {
                 let before = ledger.views
                 let name = ["eth0", "eth1", "veth1"].randomElement(using: &random) ?? "eth0"
@@ -222,7 +222,7 @@ import Testing
                 case 4: world.flush(name)
                 default: world.plug(name)
                 }
-                let told = ledger.update(world.state.takeTouched(), judge: world.judge)
+                let told = ledger.update(world.state.dequeueTouched(), judge: world.judge)
                 let after = world.state.links.mapValues { InterfaceView($0, judge: world.judge) }
                 #expect(told == SnapshotDiff.interfaces(from: before, to: after))
                 #expect(ledger.views.filter { world.state.links[$0.key] != nil } == after)

@@ -143,7 +143,7 @@ function detail(outage) {
     ? [' to ', moment(outage.end, toTheSecond), `, ${duration(outage.duration_seconds)}`] : [', for ', age(outage.start), ' so far'];
   return element('div', { class: 'detail' },
     element('p', {}, moment(outage.start, toTheSecond), length, outage.message ? `: ${brief(outage.message)}` : ''),
-    found.map((event) => element('p', {}, element('b', {}, event.verdict?.message ?? event.message), ' ', event.verdict?.hint && marked(sentence(event.verdict.hint)))),
+    found.map(({ message, verdict }) => finding(verdict?.message ?? message, verdict?.hint)),
     !events ? element('p', {}, 'Reading its events') : events.length === 0 ? element('p', {}, 'The log has no events of it any more.')
       : element('ol', {}, events.slice(0, 40).map((event) => element('li', {}, moment(event.time, toTheSecond), ' ', event.message))));
 }

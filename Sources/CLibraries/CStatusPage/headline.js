@@ -53,11 +53,13 @@ let openNode = null;
 const linkType = (link) => ({ wiredEthernet: 'wired', other: '' }[link?.type] ?? link?.type ?? '');
 const trouble = (link) => ({ lower_layer_down: 'no carrier' }[link?.problem] ?? words(link?.problem ?? 'not usable'));
 
+/** The interface and the gateway that a node may be. */
+const subjects = ({ name }, { interfaces, gateways }) => [interfaces.find((link) => link.name === name), gateways.find(({ address }) => address === name)];
+
 /** What stands under the name of a node: one figure, or what is wrong. */
 function figure(node, status) {
   if (isSaid(node.round_trip_seconds)) return delay(node.round_trip_seconds);
-  const link = status.interfaces.find((other) => other.name === node.name);
-  const gateway = status.gateways.find((other) => other.address === node.name);
+  const [link, gateway] = subjects(node, status);
   switch (node.condition) {
     case 'not_reached': return 'not reached';
     case 'not_asked': return 'not tested';
@@ -114,8 +116,7 @@ function showChains(status) {
 }
 
 function nodeFacts(node, status) {
-  const link = status.interfaces.find((other) => other.name === node.name);
-  const gateway = status.gateways.find((other) => other.address === node.name);
+  const [link, gateway] = subjects(node, status);
   switch (node.element) {
     case 'host': return status.monitors.map(({ monitor, message, path }) => [monitor, message ?? path.status]);
     case 'interface': return !link ? [['Why', status.headline.message]] : [
@@ -228,8 +229,7 @@ function showDiagnosis(found) {
   if (byId('diagnosis').hidden) return;
   update('diagnosis', found, () => [
     element('h2', {}, 'Diagnosis ', inline({}, moment(found.time, toTheSecond), ` in ${duration(found.duration_seconds)}`)),
-    found.verdicts.map((verdict) => element('p', {}, element('b', {}, sentence(verdict.message ?? words(verdict.code))), ' ',
-      verdict.hint && marked(sentence(verdict.hint)))),
+    found.verdicts.map(({ code: kind, message, hint }) => finding(message ?? words(kind), hint)),
     found.verdicts.length === 0 && element('p', {}, 'No problems found.'),
     element('ol', {}, found.ladder.map((rung) => {
       const [kind, sign, word] = rungs[rung.state] ?? ['mute', '○'];

@@ -7,9 +7,11 @@ function addresses(link, isFull) {
   return link.addresses.map((address) => `${address.address}/${address.prefix_length}${isFull && address.flags.length > 0 ? ` ${address.flags.join(' ')}` : ''}`);
 }
 
-const wifi = ({ wifi: w }) => [w?.ssid, w?.signal_dbm && `${w.signal_dbm} dBm`].filter(Boolean).map((word) => `, ${word}`);
+const wifi = ({ wifi: w = {} }) => [[w.ssid], [w.signal_dbm, ' dBm'], [w.bssid], [w.band, ' GHz'], [floor(w.rx_bits_per_second / 1e6), ' Mbit/s in'],
+  [floor(w.tx_bits_per_second / 1e6), ' Mbit/s out']].map(([value, unit = '']) => value && `, ${value}${unit}`).filter(Boolean);
 
 function showMachine(status) {
+  const { dns } = status;
   const used = status.path.interfaces.map((link) => link.name);
   const rank = (link) => (used.includes(link.name) ? used.indexOf(link.name) : link.usable ? 100 : link.required ? 200 : 300);
   const links = [...status.interfaces].sort((left, right) => rank(left) - rank(right) || natural(left.name, right.name));
@@ -17,13 +19,13 @@ function showMachine(status) {
   const cost = [status.path.is_expensive && 'expensive', status.path.is_constrained && 'constrained'].filter(Boolean);
   const gateways = status.gateways.map((gateway) => gateway.address);
   const monitors = status.monitors.map(({ monitor, path }) => [monitor, path.status === 'satisfied']);
-  update('machine', [some, links.length, cost, gateways, status.dns, monitors], () => [
+  update('machine', [some, links.length, cost, gateways, dns, monitors], () => [
     some.map((link) => pair(link.name, [link.usable ? 'up' : inline({ class: link.required || used.includes(link.name) || links.length === 1 ? 'bad' : 'mute' },
       trouble(link)), linkType(link) && `, ${linkType(link)}`, wifi(link), link.required && ', required'], ...addresses(link).map(code))),
-    links.length > some.length && [element('dt'), element('dd', {}, button(`${links.length - some.length} more`, { 'data-key': 'links' }, () => { areAllLinksShown = true; show(); }))],
+    links.length > some.length && pair('', button(`${links.length - some.length} more`, { 'data-key': 'links' }, () => { areAllLinksShown = true; show(); })),
     pair('Gateways', ...(gateways.length > 0 ? gateways.map(code) : ['none'])),
-    pair('DNS', ...(status.dns.servers.length > 0 ? status.dns.servers.map((server, index) => [code(server), index === 0 && status.dns.source ? ` (${status.dns.source})` : '']) : ['none']),
-      ...(status.dns.usable || status.dns.servers.length === 0 ? [] : [inline({ class: 'bad' }, 'not in reach')])),
+    pair('DNS', ...(dns.servers.length > 0 ? dns.servers.map((server, index) => [code(server), index === 0 && dns.source ? ` (${dns.source})` : '']) : ['none']),
+      ...(dns.usable || dns.servers.length === 0 ? [] : [inline({ class: 'bad' }, 'not in reach')])),
     cost.length > 0 && pair('Cost', cost.join(', ')),
     monitors.length > 1 && pair('Monitors', monitors.map(([name, isGood], index) => [index > 0 ? ' · ' : '', `${name} `,
       inline({ class: isGood ? 'ok' : 'bad' }, isGood ? '✓' : '✗', aside(isGood ? ' satisfied' : ' unsatisfied'))])),

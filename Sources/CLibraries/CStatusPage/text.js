@@ -82,6 +82,9 @@ function sentence(text, names = []) {
   return /[.!?]$/.test(head) ? head : `${head}.`;
 }
 
+/** What was found, and what to do about it. */
+const finding = (text, hint) => element('p', {}, element('b', {}, sentence(text)), ' ', hint && marked(sentence(hint)));
+
 /** Such as `3 d 4 h`, `4 min 12 s` or `0.7 s`; at most two units. */
 function duration(seconds) {
   if (!Number.isFinite(seconds)) return '?';

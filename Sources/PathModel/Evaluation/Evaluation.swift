@@ -14,6 +14,8 @@ public struct Evaluation: Hashable, Sendable {
     public var lookups: Int
     /// Addresses whose routes the path rests on although their prefixes may be long (rule S3).
     public var restsOn: Set<IPAddress>
+    /// Links that the kernel's answers count as down though the last message about them does not: to be read again.
+    public var outdatedLinks: Set<Int>
 
     public init(
         path: Path,
@@ -21,7 +23,8 @@ public struct Evaluation: Hashable, Sendable {
         nextCheck: Duration? = nil,
         neighbors: NeighborDemand = NeighborDemand(),
         lookups: Int = 0,
-        restsOn: Set<IPAddress> = []
+        restsOn: Set<IPAddress> = [],
+        outdatedLinks: Set<Int> = []
     ) {
         self.path = path
         self.expiries = expiries
@@ -29,6 +32,7 @@ public struct Evaluation: Hashable, Sendable {
         self.neighbors = neighbors
         self.lookups = lookups
         self.restsOn = restsOn
+        self.outdatedLinks = outdatedLinks
     }
 }
 

@@ -212,7 +212,7 @@ extension EvaluationRound {
 }
 
 extension InterfaceJudge {
-    /// Whether packets get out by the leg: its link works, and it is neither the machine itself nor a port.
+    /// Whether packets leave by the next hop: its link works, and it is neither the machine itself nor a port.
     ///
     /// A port of a bridge or bond sends, but what comes back is the master's, answers to ARP included (rule S15).
     func isLive(_ leg: RouteLeg) -> Bool {
@@ -227,7 +227,7 @@ extension InterfaceJudge {
 
 extension EvaluationRound {
     /// Finds the interfaces that could carry traffic besides those in use (rule S16).
-    mutating func askInterfaces(with survey: inout RouteSurvey) {
+    mutating func askInterfaces(with queries: inout RouteSurvey) {
         var inUse: [Int] = []
         for way in openWays { inUse += way.live.map(\.index) }
         var candidates: [Link] = []
@@ -248,7 +248,7 @@ extension EvaluationRound {
             candidates.removeLast(candidates.count - PathEvaluator.maximumBoundInterfaces)
         }
         for link in candidates {
-            if let metric = metric(of: link, marks: marks, with: &survey) {
+            if let metric = metric(of: link, marks: marks, with: &queries) {
                 others.append(Available(link: link, metric: metric))
             }
         }

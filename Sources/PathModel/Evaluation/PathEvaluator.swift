@@ -66,7 +66,8 @@ public struct PathEvaluator: Sendable {
             nextCheck: checks.min(),
             neighbors: survey.neighbors,
             lookups: survey.lookups,
-            restsOn: survey.restsOn
+            restsOn: survey.restsOn,
+            outdatedLinks: survey.outdatedLinks
         )
     }
 }

@@ -52,6 +52,8 @@ struct RouteSurvey {
     private(set) var restsOn: Set<IPAddress> = []
     /// The neighbours that the answers rest on.
     var neighbors = NeighborDemand()
+    /// Links that the answers count as down though the last message about them does not.
+    private(set) var outdatedLinks: Set<Int> = []
 
     init(classifier: InterfaceJudge, table: any ForwardingTable, mark: UInt32, uid: UInt32?, bound: Int?) {
         self.classifier = classifier
@@ -88,7 +90,10 @@ struct RouteSurvey {
         mark: UInt32? = nil
     ) -> Result<RouteAnswer, RouteFailure> {
         lookups += 1
-        return table.lookup(query(destination, kind, from: source, by: index, mark: mark))
+        let result = table.lookup(query(destination, kind, from: source, by: index, mark: mark))
+        let down = (try? result.get())?.legs.filter { !$0.flags.isDisjoint(with: [.dead, .linkDown]) } ?? []
+        outdatedLinks.formUnion(down.map(\.index).filter { classifier.state.links[$0]?.isUsable == true })
+        return result
     }
 
     private func query(

@@ -26,7 +26,7 @@ public struct KernelState: Sendable {
     var neighbors: [NeighborKey: WatchedNeighbor] = [:]
     /// Whether gateways in use are asked, so that one that answers is known to be there (rule S52).
     var asksGateways = false
-    /// Interfaces whose link or addresses changed since takeTouched().
+    /// Interfaces whose link or addresses changed since dequeueTouched().
     var touched: Set<Int> = []
 
     public init() {}
@@ -61,7 +61,7 @@ public struct KernelState: Sendable {
     }
 
     /// Interfaces whose link or addresses changed since this was last asked.
-    public mutating func takeTouched() -> Set<Int> {
+    public mutating func dequeueTouched() -> Set<Int> {
         guard !touched.isEmpty else { return [] }
         defer { touched = [] }
         return touched

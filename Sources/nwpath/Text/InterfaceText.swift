@@ -7,17 +7,17 @@ struct InterfaceText {
 
     func list(_ interfaces: [JSONValue], isIndented: Bool = false) -> String {
         guard !interfaces.isEmpty else { return "no interfaces\n" }
-        let hasNotes = interfaces.contains { !Self.notes($0).isEmpty }
+        let notes = interfaces.map { (Self.wifi($0) + Self.notes($0)).joined(separator: ", ") }
         let columns = [
             TextTable.Column("NAME"), .init("TYPE"), .init("KIND"), .init("STATE"), .init("ADDRESSES", canShrink: true),
             .init("NOTES", canShrink: true),
         ]
-        var table = TextTable(hasNotes ? columns : columns.dropLast())
-        for interface in interfaces {
+        var table = TextTable(notes.contains { !$0.isEmpty } ? columns : columns.dropLast())
+        for (interface, notes) in zip(interfaces, notes) {
             let addresses = interface.list("addresses").map(Self.address).joined(separator: " ")
             table.add([
                 .init(interface.text("name"), .strong), .init(interface.text("type")), .init(interface.text("kind")),
-                Self.state(interface), .init(addresses), .init(Self.notes(interface).joined(separator: ", ")),
+                Self.state(interface), .init(addresses), .init(notes),
             ])
         }
         return sheet.table(table, isIndented: isIndented)
@@ -43,7 +43,7 @@ struct InterfaceText {
         add("port of", interface.text("master"))
         add("ports", Self.ports(interface))
         add("carrier", interface["carrier_changes"]?.int.map { Plural.of($0, "change") } ?? "")
-        add("notes", Self.notes(interface).dropFirst(Self.wifi(interface, isFull: false).count).joined(separator: ", "))
+        add("notes", Self.notes(interface).joined(separator: ", "))
         for (number, address) in interface.list("addresses").enumerated() {
             let words = [address.text("scope")] + address.texts("flags") + [Self.lifetime(address)]
             let detail = words.filter { !$0.isEmpty }.joined(separator: ", ")
@@ -99,29 +99,28 @@ struct InterfaceText {
         return "\(admin), \(carrier), \(interface.text("operstate"))"
     }
 
-    /// Such as `office-7`, `-47 dBm`; in full also the access point, channel and rates.
-    private static func wifi(_ interface: JSONValue, isFull: Bool = true) -> [String] {
+    /// Such as `office-7`, `-47 dBm`, `02:00:00:00:01:00`, `5180 MHz (5 GHz)`, `866 Mbit/s in`, `780 Mbit/s out`.
+    private static func wifi(_ interface: JSONValue) -> [String] {
         guard let wifi = interface["wifi"] else { return [] }
-        guard wifi.isTrue("associated") || wifi["authorized"]?.bool != nil else {
-            return isFull ? ["not associated"] : []
-        }
+        guard wifi.isTrue("associated") || wifi["authorized"]?.bool != nil else { return ["not associated"] }
         func figure(_ key: String, _ unit: String, per divisor: Int = 1) -> String? {
             wifi[key]?.int.map { "\($0 / divisor) \(unit)" }
         }
-        let network = wifi["ssid"]?.string ?? wifi["ssid_hex"]?.string.map { "0x" + $0 }
-        let brief = [network, figure("signal_dbm", "dBm")].compactMap(\.self)
-        guard isFull else { return brief }
-        let rates = [
+        let band = wifi["band"]?.string.map { " (\($0) GHz)" } ?? ""
+        return [
+            wifi["ssid"]?.string ?? wifi["ssid_hex"]?.string.map { "0x" + $0 },
+            figure("signal_dbm", "dBm"),
+            wifi["bssid"]?.string,
+            figure("frequency_mhz", "MHz" + band),
             figure("rx_bits_per_second", "Mbit/s in", per: 1_000_000),
             figure("tx_bits_per_second", "Mbit/s out", per: 1_000_000),
+            wifi["authorized"]?.bool == false ? "not authorized" : nil,
         ]
-        let authorized = wifi["authorized"]?.bool.map { $0 ? "authorized" : "not authorized" }
-        let rest = [wifi["bssid"]?.string, figure("frequency_mhz", "MHz")] + rates + [authorized]
-        return brief + rest.compactMap(\.self)
+        .compactMap(\.self)
     }
 
     private static func notes(_ interface: JSONValue) -> [String] {
-        var notes = wifi(interface, isFull: false)
+        var notes: [String] = []
         if interface.isTrue("required") { notes.append("required") }
         if interface.isTrue("is_expensive") { notes.append("expensive") }
         if interface.isTrue("is_constrained") { notes.append("constrained") }

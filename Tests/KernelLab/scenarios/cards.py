@@ -11,8 +11,8 @@ CARD = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
 @scenario("card/a damaged cable and a full queue", needs=("vhci_hcd", "dm9601", "tun", "sch_tbf"), extra=True)
 def _(scene):
     card = scene.start("router", "python3", "-B", CARD, "f0")
-    scene.wait(lambda: scene.driven_by("dm9601"), "the driver's interface")
-    (name,) = scene.driven_by("dm9601")
+    scene.wait(lambda: scene.below("vhci_hcd"), "the driver's interface")
+    (name,) = scene.below("vhci_hcd")
     scene.at_home("ip", "link", "set", name, "netns", str(scene.process("machine")), "name", "e0")
     scene.here("ip link set e0 up")
     scene.there("ip link set f0 up", *scene.gateway("f0"))

@@ -474,7 +474,12 @@ def rare(driver):
     second = dict(status["monitors"][0], monitor="lte")
     second["path"] = dict(second["path"], interfaces=[{"name": "wwan0", "index": 9, "type": "cellular"}], gateways=["10.64.0.1"])
     two = dict(status, monitors=status["monitors"] + [second])
+    wireless = {"associated": True, "ssid": "office-7", "bssid": "02:00:00:00:01:00", "frequency_mhz": 5180, "band": "5", "signal_dbm": -47,
+                "rx_bits_per_second": 866700000, "tx_bits_per_second": None, "authorized": True}
+    radio = dict(status, interfaces=[dict(link, wifi=wireless) if link["name"] == "up0" else link for link in status["interfaces"]])
     for name, extra, check in [
+            ("wifi", {"/api/v1/status": radio}, lambda page: same(
+                page.facts("#machine")["up0"].split("\n")[0], "up, wired, office-7, -47 dBm, 02:00:00:00:01:00, 5 GHz, 866 Mbit/s in")),
             ("two-uplinks", {"/api/v1/status": two}, lambda page: same(
                 [page.count(".chain"), page.items(".chain:last-child b")], [2, [status["host"], "wwan0", "10.64.0.1", "Internet", "DNS"]])),
             ("slow", {"/api/v1/status": slow}, lambda page: same([page.state(), page.chain()[3][0]], ["warn", "degraded"])),
@@ -561,7 +566,7 @@ def traffic(driver):
         shows("lossy: 212 connections via 192.0.2.1 answered within 40 ms, 5.0 % sent again", "warn")
         seen = page.run(requests)
         for _ in range(3):
-            page.driver.execute_async_script("const done = arguments[0]; want(true); setTimeout(done, 500)")
+            page.driver.execute_async_script("const done = arguments[0]; traffic.at = Date.now(); want(true); setTimeout(done, 500)")
         same(page.run(requests), seen)
         page.run("Object.defineProperty(document, 'hidden', { value: true, configurable: true }); traffic.at = 0")
         time.sleep(2.5)
