@@ -32,6 +32,7 @@ listener, query, first, second = netlink(groups), netlink(), *sorted(os.sched_ge
 listener.setblocking(False)
 (more, another), changer = os.pipe(), os.fork()
 if changer == 0:
+    os.close(another)
     os.sched_setaffinity(0, {first})
     change = netlink()
     # The next round begins after the lookup.
@@ -55,6 +56,7 @@ while gone < rounds and time.monotonic() < end:
         gone += 1
         found += query.recv(4096)[4] == NEW
         os.write(another, b"+" if gone < rounds else b".")
+os.close(another)
 if os.waitpid(changer, 0)[1] != 0:
     sys.exit("the kernel refused a route")
 print(found, gone)

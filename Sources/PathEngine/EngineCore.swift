@@ -24,8 +24,11 @@ public struct EngineCore: Sendable {
     private var qualities = QualityBook()
     private var settler: Settler
     private var cause: EngineCause?
-    /// The last announcement of a change that routes rest on, while the kernel may not have made the change yet (rule S42).
-    private var announced: (cause: EngineCause, at: Duration)?
+    /// The last announcement of a change that routes rest on, and whether an answer was given while the kernel may not have
+    /// made the change yet (rule S42).
+    private var announced: (cause: EngineCause, at: Duration, isAnswered: Bool)?
+    /// Links that were read again, as long as answers count them as down.
+    private var confirmed: Set<Int> = []
     private var ledger = InterfaceLedger()
     private var looksAtAll = true
     /// The notifications that the answers rest on (rule S3).
@@ -79,7 +82,8 @@ extension EngineCore {
                 received: batch.wall
             )
             self.trigger(cause, at: batch.boot)
-            if notice.event.concernsRoutes { announced = (cause, batch.boot) }
+            guard notice.event.concernsRoutes else { continue }
+            announced = (self.cause ?? cause, batch.boot, announced?.isAnswered ?? false)
         }
         return reread
     }
@@ -157,10 +161,12 @@ extension EngineCore {
     /// When the last announced change is made, where nothing evaluates after that anyway.
     private var changeDue: Duration? { cause == nil ? announced.map { $0.at + Self.changeTime } : nil }
 
-    /// Whether an announced change is made by now that the last answer may have missed.
-    public func isChangeDue(at now: Duration) -> Bool { changeDue.map { $0 <= now } ?? false }
+    /// Whether an announced change is made by now that an answer may have missed.
+    public func isChangeDue(at now: Duration) -> Bool {
+        announced.map { $0.isAnswered && $0.at + Self.changeTime <= now } ?? false
+    }
 
-    /// Whether something was known to run out by now, or to be made.
+    /// Whether something was known to run out by now, or an announced change to be made.
     public func isCheckDue(at now: Duration) -> Bool { nextCheck.earlier(changeDue).map { $0 <= now } ?? false }
 
     public mutating func next(at now: Duration) -> Settler.Action {
@@ -192,6 +198,7 @@ extension EngineCore {
         settler = Settler(quiet: settings.quiet, cap: settings.cap)
         let reason = cause ?? announced?.cause ?? EngineCause(.expiry, source: "timer", received: clock.wall)
         cause = nil
+        announced?.isAnswered = true
         if let change = announced, change.at + Self.changeTime <= started { announced = nil }
         var touched = state.dequeueTouched()
         for index in touched where state.links[index] == nil { memory.forget(index) }
@@ -247,7 +254,9 @@ extension EngineCore {
             let demand = answers.reduce(into: NeighborDemand()) { $0.formUnion($1.neighbors) }
             let new = state.watch(demand, asksGateways: settings.gatewayInterval != nil)
             var isOld = new.map { state.note(neighbor($0, state.bridge(below: $0.index)), of: $0) }.contains(true)
-            for index in Set(answers.flatMap(\.outdatedLinks)) {
+            let outdated = Set(answers.flatMap(\.outdatedLinks))
+            confirmed.formIntersection(outdated)
+            for index in outdated where confirmed.insert(index).inserted {
                 guard let link = link(index), state.reread(index, as: link, at: now) else { continue }
                 linkRevision += 1
                 isOld = true

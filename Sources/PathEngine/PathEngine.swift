@@ -29,7 +29,7 @@ public final class PathEngine {
     }
 
     public private(set) var core: EngineCore
-    private var tell: (Event) -> Void = { _ in }
+    private var publish: (Event) -> Void = { _ in }
     private let loop: EventLoop
     private let clock: any TimeSource
     private let kernel: LiveKernel
@@ -138,13 +138,13 @@ public final class PathEngine {
     /// Reads everything, tells the first update, and follows the kernel from then on.
     /// - Throws: ``NetlinkError`` when the kernel does not let itself be read.
     public func start(_ handler: @escaping (Event) -> Void = { _ in }) throws(NetlinkError) {
-        tell = handler
+        publish = handler
         monitor?.onEvents = { [unowned self] in hear($0) }
         monitor?.onResync = { [unowned self] in resync() }
         _ = sleep.observe(boot: clock.boot, awake: clock.awake)
         beginReading()
         _ = take(try KernelReading(of: kernel))
-        tell(.firstReading)
+        publish(.firstReading)
         toldRevision = core.linkRevision
         core.trigger(cause(.initial, source: "rtnetlink"), at: clock.boot)
         isStarted = true
@@ -197,7 +197,7 @@ public final class PathEngine {
 
     private func hear(_ batch: EventBatch) {
         _ = notice(at: batch.boot)
-        tell(.notices(batch))
+        publish(.notices(batch))
         table.outdate(by: batch)
         for index in core.take(batch) {
             do {
@@ -211,7 +211,7 @@ public final class PathEngine {
         // A bridge may soon have forgotten where they are.
         read(core.state.unreadNeighbors)
         advance()
-        tellLinks()
+        publishLinks()
     }
 
     private func resync() {
@@ -220,20 +220,20 @@ public final class PathEngine {
         readAll(because: cause(.resync, source: "rtnetlink", message: "ENOBUFS"), since: now)
     }
 
-    private func tellLinks() {
+    private func publishLinks() {
         guard isStarted, core.linkRevision != toldRevision, linkTimer == nil else { return }
         let now = clock.boot
         let due = linkPacer.due(at: now)
         guard due <= now else {
             linkTimer = loop.schedule(at: due) { [weak self] in
                 self?.linkTimer = nil
-                self?.tellLinks()
+                self?.publishLinks()
             }
             return
         }
         linkPacer.tell(at: now)
         toldRevision = core.linkRevision
-        tell(.links)
+        publish(.links)
     }
 
     // MARK: - Reading
@@ -298,9 +298,9 @@ public final class PathEngine {
         monitor?.poll()
         trigger(audits: true)
         evaluate()
-        tellLinks()
-        if let found, let completed { tell(.resync(duration: clock.boot - completed, found: found)) }
-        if isTimed { tell(.audit) }
+        publishLinks()
+        if let found, let completed { publish(.resync(duration: clock.boot - completed, found: found)) }
+        if isTimed { publish(.audit) }
     }
 
     private func take(_ reading: KernelReading) -> StateDifference {
@@ -329,6 +329,7 @@ public final class PathEngine {
         var looks = 1
         // What an answer newly rests on was not listened to while it was made.
         while look(), looks < 3 { looks += 1 }
+        publishLinks()
     }
 
     /// - Returns: Whether to look again at once.
@@ -340,7 +341,7 @@ public final class PathEngine {
         }
         expecting.end()
         // What changed is told first; what follows from having looked can wait.
-        if let update { tell(.update(update)) }
+        if let update { publish(.update(update)) }
         guard isStarted else { return false }
         let mayFollow = table.readDefaultRoutes()
         let kind = update?.cause.kind ?? .expiry
@@ -427,7 +428,7 @@ public final class PathEngine {
         let cause = cause(.resume, source: "timer", slept: slept)
         readAll(because: cause, since: now)
         core.trigger(cause, at: now)
-        tell(.resume(slept: slept))
+        publish(.resume(slept: slept))
         return true
     }
 

@@ -94,8 +94,11 @@ class Scene:
             machine.batch(batch)
 
     def start(self, where, *words, log=None):
-        """A program that goes on; its output is in the scenario's folder."""
-        getattr(self, where).enter()
+        """A program that goes on, also at "home", where radios come from; its output is in the scenario's folder."""
+        if where == "home":
+            call(LIBC.setns(self.home, CLONE_NEWNET))
+        else:
+            getattr(self, where).enter()
         output = open(f"{self.folder}/{log or os.path.basename(words[0])}", "a")
         program = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
         self.programs.append(program)

@@ -4,9 +4,9 @@
 
 It is a Davicom DM9601 behind the kernel's USB/IP host controller (vhci_hcd): its registers and end points are answered here,
 its cable ends in the TAP device DEVICE of this network namespace. SIGUSR1 damages the cable, so that every tenth frame
-arrives with the card's flag for a wrong checksum; SIGUSR2 mends it.
+arrives with the card's flag for a wrong checksum; SIGUSR2 mends it. With `half` the other end offers half duplex only.
 
-Usage: usbcard.py DEVICE
+Usage: usbcard.py DEVICE [half]
 """
 import collections, contextlib, errno, fcntl, os, select, signal, socket, struct, sys, time
 
@@ -23,6 +23,7 @@ READ, WRITE, HARDWARE_ADDRESS, CHIP, CRC_ERROR, LINK = 0x00, 0x03, 0x10, 0x2C, 0
 # Of its PHY: where its registers are named and read; 100 Mbit/s full duplex, negotiated with an end that offers the same.
 PHY_ADDRESS, PHY_DATA = 0x0C, 0x0D
 PHY = {0: 0x3100, 1: 0x782D, 4: 0x01E1, 5: 0x45E1}
+HALF_PHY = PHY | {5: 0x4081}
 DAMAGE = 10
 
 
@@ -31,8 +32,8 @@ def end_point(address, kind, size, interval):
 
 
 class Card:
-    def __init__(self, tap, host):
-        self.tap, self.host, self.damages, self.frames, self.phy = tap, host, False, 0, 0
+    def __init__(self, tap, host, registers):
+        self.tap, self.host, self.registers, self.damages, self.frames, self.phy = tap, host, registers, False, 0, 0
         self.address = bytes([0x00, 0x60, 0x6E, 0x00, 0x00, 0x01])
         self.waiting = {BULK_IN: collections.deque(), STATUS_IN: collections.deque()}
         self.device = struct.pack("<BBHBBBBHHHBBBB", 18, DEVICE, 0x0200, 0, 0, 0, 64, 0x0A46, 0x9601, 0x0101, 0, 0, 0, 1)
@@ -86,7 +87,7 @@ class Card:
             known = {DEVICE: self.device, CONFIGURATION: self.configuration}.get(value >> 8)
             return self.answer(number, known[:length]) if known else self.answer(number, status=-errno.EPIPE)
         if kind & 0x80 and request == READ:
-            data = struct.pack("<H", PHY.get(self.phy, 0))
+            data = struct.pack("<H", self.registers.get(self.phy, 0))
             registers = {HARDWARE_ADDRESS: self.address, CHIP: b"\x01", PHY_DATA: data}.get(index, b"")
             return self.answer(number, (registers + bytes(length))[:length])
         if kind & 0x80:
@@ -122,7 +123,7 @@ def main():
     tap = os.open("/dev/net/tun", os.O_RDWR)
     fcntl.ioctl(tap, TUNSETIFF, struct.pack("16sH22x", device, IFF_TAP | IFF_NO_PI))
     own, kernels = socket.socketpair()
-    card = Card(tap, own)
+    card = Card(tap, own, HALF_PHY if sys.argv[2:] == ["half"] else PHY)
     signal.signal(signal.SIGUSR1, lambda *_: setattr(card, "damages", True))
     signal.signal(signal.SIGUSR2, lambda *_: setattr(card, "damages", False))
     with open(ATTACH, "w") as file:

@@ -163,6 +163,42 @@ import Testing
         #expect(world.core.next(at: world.clock.boot) == .idle)
     }
 
+    @Test func `another message does not end what an early answer may have missed (S42)`() {
+        let world = World(.prompt)
+        let now = { world.clock.boot }
+        _ = world.hear(25, .route(RouteNotice(family: .ipv4, prefixLength: 0, table: 254, removed: true)))
+        _ = world.evaluate()
+        world.clock.advance(by: .milliseconds(25))
+        _ = world.hear(32, .rule(family: .ipv4, removed: false))
+        #expect(world.core.isChangeDue(at: now()))
+        _ = world.evaluate()
+        #expect(!world.core.isChangeDue(at: now()) && world.core.next(at: now()) == .idle)
+    }
+
+    @Test func `a link that lookups count as down for long is read once (S42)`() {
+        let world = World(.prompt)
+        var read = 0
+        func evaluate() {
+            _ = world.hear(32, .rule(family: .ipv4, removed: false))
+            _ = world.core.evaluate(
+                world.table,
+                clock: world.clock,
+                link: { _ in
+                    read += 1
+                    return World.link
+                }
+            )
+        }
+        world.table.flags = .dead
+        for _ in 0..<3 { evaluate() }
+        #expect(read == 1)
+        world.table.flags = []
+        evaluate()
+        world.table.flags = .dead
+        evaluate()
+        #expect(read == 2)
+    }
+
     @Test func `a burst that ends later brings that look (S42)`() {
         let world = World()
         let now = { world.clock.boot }

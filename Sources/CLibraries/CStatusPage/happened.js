@@ -95,10 +95,10 @@ function line({ first, followers }) {
   if (first === headline) return isBad(now_) ? [sentence(headline.headline.message), word] : [word, headline.headline.message];
   if (headline) parts.push(word);
   else if (path) parts.push(brief(path.message));
-  for (const [kind, some] of [['address', 'addresses'], ['gateway', 'gateways'], ['service', 'services']]) {
+  for (const kind of ['address', 'gateway', 'service']) {
     const count = kind === 'service' ? servicesOf(followers) : new Set(followers.filter((event) => event.event.startsWith(`${kind}.`)).map((event) =>
       event.gateway?.address ?? event.previous?.address ?? event.address?.address)).size;
-    if (count > 0) lost.push(`${count} ${count === 1 ? kind : some}`);
+    if (count > 0) lost.push(plural(count, kind));
   }
   if (lost.length > 0) parts.push(`(${lost.join(', ')})`);
   return [sentence(brief(first.message), ['nwpath', nameOf(first.interface)]).replace(/\.$/, ''), parts.join(' ')];
@@ -140,12 +140,12 @@ function detail(outage) {
   const events = opened.events?.filter((event) => ms(event.time) <= end && ms(event.time) >= ms(opened.at) - 2000 && !quiet.has(event.event));
   const found = (events ?? []).filter((event) => event.event === 'verdict.raised');
   const length = outage.end === outage.start ? '' : outage.end
-    ? [' to ', moment(outage.end, toTheSecond), `, ${duration(outage.duration_seconds)}`] : [', for ', age(outage.start), ' so far'];
+    ? [' to ', exact(outage.end), `, ${duration(outage.duration_seconds)}`] : [', for ', age(outage.start), ' so far'];
   return element('div', { class: 'detail' },
-    element('p', {}, moment(outage.start, toTheSecond), length, outage.message ? `: ${brief(outage.message)}` : ''),
+    element('p', {}, exact(outage.start), length, outage.message ? `: ${brief(outage.message)}` : ''),
     found.map(({ message, verdict }) => finding(verdict?.message ?? message, verdict?.hint)),
     !events ? element('p', {}, 'Reading its events') : events.length === 0 ? element('p', {}, 'The log has no events of it any more.')
-      : element('ol', {}, events.slice(0, 40).map((event) => element('li', {}, moment(event.time, toTheSecond), ' ', event.message))));
+      : element('ol', {}, events.slice(0, 40).map((event) => element('li', {}, exact(event.time), ' ', event.message))));
 }
 
 function openOutage(start) {
@@ -198,7 +198,7 @@ function showEvery() {
   update('every-list', found.slice(0, every.shown).map((event) => [event.stream, event.seq]), () => found.length === 0
     ? element('li', {}, element('em', {}, every.events.length === 0 ? 'Nothing yet' : 'Nothing matches')) : found.slice(0, every.shown).map((event) => {
       const kind_ = { error: 'bad', warning: 'warn' }[event.severity] ?? '';
-      return element('li', {}, moment(event.time, toTheSecond), inline({ class: `dot ${kind_}` }, aside(event.severity)),
+      return element('li', {}, exact(event.time), inline({ class: `dot ${kind_}` }, aside(event.severity)),
         inline({}, event.message, ' ', element('em', {}, event.event)));
     }));
 }

@@ -24,7 +24,7 @@ function showHeadline(status) {
   setText('version', `nwpath ${status.daemon.version}`);
   update('problems', status.problems, () => status.problems.map((problem) =>
     element('li', {}, `▲ ${problem.part}: ${problem.message}`)));
-  update('snapshot', [status.stream, status.seq], () => [`state ${status.stream}.${status.seq} of `, moment(status.time, toTheSecond)]);
+  update('snapshot', [status.stream, status.seq], () => [`state ${status.stream}.${status.seq} of `, exact(status.time)]);
 }
 
 /** Such as `Via eth0 and 192.168.7.1, over IPv4 and IPv6.` */
@@ -228,8 +228,8 @@ function showDiagnosis(found) {
   byId('diagnosis').hidden = !found?.time || found.ladder.length === 0;
   if (byId('diagnosis').hidden) return;
   update('diagnosis', found, () => [
-    element('h2', {}, 'Diagnosis ', inline({}, moment(found.time, toTheSecond), ` in ${duration(found.duration_seconds)}`)),
-    found.verdicts.map(({ code: kind, message, hint }) => finding(message ?? words(kind), hint)),
+    element('h2', {}, 'Diagnosis ', inline({}, exact(found.time), ` in ${duration(found.duration_seconds)}`)),
+    found.verdicts.map(({ code: kind, message, hint }) => finding(sentence(message ?? words(kind)), hint)),
     found.verdicts.length === 0 && element('p', {}, 'No problems found.'),
     element('ol', {}, found.ladder.map((rung) => {
       const [kind, sign, word] = rungs[rung.state] ?? ['mute', '○'];

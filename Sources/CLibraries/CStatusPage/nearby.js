@@ -7,16 +7,16 @@ function addresses(link, isFull) {
   return link.addresses.map((address) => `${address.address}/${address.prefix_length}${isFull && address.flags.length > 0 ? ` ${address.flags.join(' ')}` : ''}`);
 }
 
-const wifi = ({ wifi: w = {} }) => [[w.ssid], [w.signal_dbm, ' dBm'], [w.bssid], [w.band, ' GHz'], [floor(w.rx_bits_per_second / 1e6), ' Mbit/s in'],
+const wifi = ({ wifi: w = {} }) => [[w.ssid ?? (w.ssid_hex && `0x${w.ssid_hex}`)], [w.signal_dbm, ' dBm'], [w.bssid], [w.band, ' GHz'], [floor(w.rx_bits_per_second / 1e6), ' Mbit/s in'],
   [floor(w.tx_bits_per_second / 1e6), ' Mbit/s out']].map(([value, unit = '']) => value && `, ${value}${unit}`).filter(Boolean);
 
 function showMachine(status) {
-  const { dns } = status;
-  const used = status.path.interfaces.map((link) => link.name);
+  const { dns, path } = status;
+  const used = path.interfaces.map((link) => link.name);
   const rank = (link) => (used.includes(link.name) ? used.indexOf(link.name) : link.usable ? 100 : link.required ? 200 : 300);
   const links = [...status.interfaces].sort((left, right) => rank(left) - rank(right) || natural(left.name, right.name));
   const some = areAllLinksShown || links.length <= mostLinks + 1 ? links : links.slice(0, mostLinks);
-  const cost = [status.path.is_expensive && 'expensive', status.path.is_constrained && 'constrained'].filter(Boolean);
+  const cost = [path.is_expensive && 'expensive', path.is_constrained && 'constrained'].filter(Boolean);
   const gateways = status.gateways.map((gateway) => gateway.address);
   const monitors = status.monitors.map(({ monitor, path }) => [monitor, path.status === 'satisfied']);
   update('machine', [some, links.length, cost, gateways, dns, monitors], () => [
@@ -73,7 +73,9 @@ function showDrawer() {
   const past = state.past.filter((service) => !known.has(serviceKey(service)));
   const gone = [...state.gone, ...past.map((service) => ({ service, event: { time: service.last_seen, removed: { reason: 'last known' } } }))];
   const present = new Set(services.map(serviceKey));
-  const rows = [...services.map((service) => ({ service })), ...gone.filter((entry) => !present.has(serviceKey(entry.service)))];
+  // The history and records of many services at once know no hosts.
+  const rows = [...services.map((service) => ({ service })), ...gone.filter((entry) => !present.has(serviceKey(entry.service)))]
+    .map(({ service, event }) => ({ service: { host: '', addresses: [], ...service }, event }));
   offer(byId('drawer-type'), counted(rows.map(({ service }) => service)).map(([type, [, name]]) => [type, name]));
   const [wanted, type] = [byId('drawer-search').value.trim().toLowerCase(), byId('drawer-type').value];
   const found = rows.filter(({ service }) => (!type || service.type === type) && (!wanted
@@ -84,8 +86,7 @@ function showDrawer() {
   const some = found.slice(0, drawer.shown);
   update('services', some, () => {
     if (some.length === 0) return element('p', { class: 'mute' }, rows.length === 0 ? 'No services found' : 'Nothing matches');
-    const hosts = [...new Set(some.map(({ service }) => service.host))];
-    return hosts.map((host) => [host, some.filter(({ service }) => service.host === host)]).map(([host, entries]) => [element('h3', {}, host, ' ', element('em', {}, entries[0].service.addresses.join(', '))),
+    return [...Map.groupBy(some, ({ service }) => service.host)].map(([host, entries]) => [element('h3', {}, host || 'Host unknown', ' ', element('em', {}, entries[0].service.addresses.join(', '))),
       element('ul', {}, entries.map(serviceRow))]);
   });
 }
@@ -100,7 +101,7 @@ function text(key, title, pairs) {
 function serviceRow({ service, event }) {
   const scheme = schemes[service.type];
   const path = scheme?.startsWith('http') && typeof service.txt?.path === 'string' ? service.txt.path : '';
-  const place_ = `${service.host}:${service.port}`;
+  const place_ = service.port ? `${service.host}:${service.port}` : '';
   const address = service.addresses.find((other) => !other.includes('%'));
   const key = serviceKey(service);
   const meanings = new Map(Object.entries(service.txt_meanings ?? {}));

@@ -66,7 +66,7 @@ function update(node, data, make) {
 
 const code = (text) => element('code', {}, text);
 const words = (text) => String(text).replaceAll('_', ' ');
-const plural = (count, word) => `${count} ${word}${count === 1 ? '' : 's'}`;
+const plural = (count, word) => `${count} ${word}${count === 1 ? '' : word.endsWith('s') ? 'es' : 's'}`;
 const pair = (name, ...values) => [element('dt', {}, name), element('dd', {}, values.map((value) => element('div', {}, value)))];
 /** A word for everybody beside what only a shape or a colour says. */
 const aside = (text) => inline({ class: 'hidden' }, text);
@@ -83,7 +83,7 @@ function sentence(text, names = []) {
 }
 
 /** What was found, and what to do about it. */
-const finding = (text, hint) => element('p', {}, element('b', {}, sentence(text)), ' ', hint && marked(sentence(hint)));
+const finding = (text, hint) => element('p', {}, element('b', {}, text), ' ', hint && marked(sentence(hint)));
 
 /** Such as `3 d 4 h`, `4 min 12 s` or `0.7 s`; at most two units. */
 function duration(seconds) {
@@ -148,6 +148,7 @@ function moment(text, show = shortMoment) {
   return element('time', { datetime: text, title: text }, Number.isNaN(date.getTime()) ? String(text) : show(date));
 }
 const toTheSecond = (date) => `${isToday(date) ? '' : `${day(date)} `}${hourAndMinute(date)}:${digits(date.getSeconds())}`;
+const exact = (text) => moment(text, toTheSecond);
 
 /** How long ago something was; counts on by itself. */
 const age = (text) => element('time', { datetime: text, title: text, 'data-age': true }, duration(secondsSince(text)));

@@ -104,7 +104,7 @@ extension EvaluationRound {
             return (.noDefaultRoute, subject)
         }
         let broken = (way.live + way.dead).lazy.compactMap(classifier.brokenPort).first
-        let fault = broken?.fault ?? classifier.fault(of: link) ?? LinkFault(problem: .noCarrier)
+        let fault = classifier.fault(of: link) ?? broken?.fault ?? LinkFault(problem: .noCarrier)
         subject.interface = fault.port?.name ?? subject.interface
         subject.obstacle = fault.obstacle
         subject.radio = classifier.radio(of: fault.port ?? link)

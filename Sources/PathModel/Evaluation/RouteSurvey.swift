@@ -89,8 +89,13 @@ struct RouteSurvey {
         by index: Int? = nil,
         mark: UInt32? = nil
     ) -> Result<RouteAnswer, RouteFailure> {
+        lookup(query(destination, kind, from: source, by: index, mark: mark))
+    }
+
+    /// Looks up where a packet goes, and notes links that are out of date.
+    private mutating func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure> {
         lookups += 1
-        let result = table.lookup(query(destination, kind, from: source, by: index, mark: mark))
+        let result = table.lookup(query)
         let down = (try? result.get())?.legs.filter { !$0.flags.isDisjoint(with: [.dead, .linkDown]) } ?? []
         outdatedLinks.formUnion(down.map(\.index).filter { classifier.state.links[$0]?.isUsable == true })
         return result
@@ -127,8 +132,7 @@ struct RouteSurvey {
 
     /// Asks where marked packets go that are bound to nothing.
     mutating func askUnbound(_ destination: IPAddress, mark: UInt32) -> RouteAnswer? {
-        lookups += 1
-        return try? table.lookup(RouteQuery(destination, kind: .entry, mark: mark, uid: uid)).get()
+        try? lookup(RouteQuery(destination, kind: .entry, mark: mark, uid: uid)).get()
     }
 }
 
@@ -147,16 +151,14 @@ extension RouteSurvey {
     /// Looks up where packets that a tunnel sends to its other end go.
     mutating func lookupOuter(to remote: IPAddress, by index: Int?, mark: UInt32) -> Result<RouteAnswer, RouteFailure> {
         restsOn.insert(remote)
-        lookups += 1
-        return table.lookup(RouteQuery(remote, kind: .entry, outputInterface: index, mark: mark))
+        return lookup(RouteQuery(remote, kind: .entry, outputInterface: index, mark: mark))
     }
 
     /// Asks where a tunnel's own packets go; `nil` when the kernel does not tell its other end.
     mutating func askOuter(of tunnel: Link) -> Result<RouteAnswer, RouteFailure>? {
         guard let remote = tunnel.tunnelRemote else { return nil }
         restsOn.insert(remote)
-        lookups += 1
-        return table.lookup(
+        return lookup(
             RouteQuery(
                 remote,
                 kind: .entry,

@@ -8,9 +8,9 @@ from . import scenario
 CARD = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "usbcard.py")
 
 
-@scenario("card/a damaged cable and a full queue", needs=("vhci_hcd", "dm9601", "tun", "sch_tbf"), extra=True)
-def _(scene):
-    card = scene.start("router", "python3", "-B", CARD, "f0")
+def plug(scene, *words):
+    """A USB card e0 with a cable to f0, which the service watches."""
+    card = scene.start("router", "python3", "-B", CARD, "f0", *words)
     scene.wait(lambda: scene.below("vhci_hcd"), "the driver's interface")
     (name,) = scene.below("vhci_hcd")
     scene.at_home("ip", "link", "set", name, "netns", str(scene.process("machine")), "name", "e0")
@@ -19,6 +19,12 @@ def _(scene):
     scene.here(*scene.address("e0"), *scene.default("e0"))
     scene.wait(lambda: scene.says("LOWER_UP", "ip", "link", "show", "dev", "e0"), "the carrier of the card")
     scene.serve()
+    return card
+
+
+@scenario("card/a damaged cable and a full queue", needs=("vhci_hcd", "dm9601", "tun", "sch_tbf"), extra=True)
+def _(scene):
+    card = plug(scene)
     scene.step("a card with a cable", interface="e0", kind="wiredEthernet", hold=6)
     # A tenth of the router's packets is damaged, and a shaper drops most of what the machine sends to it.
     card.send_signal(signal.SIGUSR1)
@@ -31,3 +37,16 @@ def _(scene):
     card.send_signal(signal.SIGUSR2)
     scene.here("tc qdisc del dev e0 root")
     scene.step("both are found", events=found, facts=(("e0", "counters.rx_crc_errors", "[1-9][0-9]*"),))
+
+
+@scenario("card/half duplex", needs=("vhci_hcd", "dm9601", "tun"), extra=True)
+def _(scene):
+    card = plug(scene, "half")
+    half = ("e0", "counters.duplex", '"half"')
+    scene.step("half duplex alone", interface="e0", kind="wiredEthernet", hold=6)
+    card.send_signal(signal.SIGUSR1)
+    scene.start("router", "ping", "-q", "-i", "0.02", "10.1.0.2")
+    found = (r"verdict\.raised: e0 runs at half duplex, and counted .* frames with errors",)
+    scene.wait(lambda: all(scene.logged(pattern) for pattern in found), "the verdict", 140)
+    card.send_signal(signal.SIGUSR2)
+    scene.step("with damaged frames", events=found, quiet=(r"verdict\.raised: e0 received",), facts=(half,))

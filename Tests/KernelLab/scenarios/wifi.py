@@ -1,10 +1,12 @@
 # Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 """Wi-Fi with mac80211_hwsim: cfg80211, mac80211, hostapd and wpa_supplicant are real, only the air is simulated."""
 import os
+import signal
 import time
 
 from . import scenario
 
+AIR = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "air.py")
 PASSPHRASE = "correct horse"
 # Of an association nothing else than the state may be said of the interface.
 LINK_FACTS = (("wlan0", "mtu", "1500"), ("wlan0", "hardware_address", r'"02:.*"'))
@@ -175,6 +177,21 @@ def _(scene):
     station.wpa("roam", target)
     scene.wait(lambda: f"bssid={target}" in station.wpa("status") and "COMPLETED" in station.wpa("status"), "the other point")
     scene.step("by the other access point", kind="wifi", hold=5, facts=LINK_FACTS, events=(r"roam",), quiet=NOISE)
+
+
+@scenario("wifi/a weak signal", radios=2, extra=True)
+def _(scene):
+    station = Station(scene)
+    radios = [scene.hardware(*where) for where in (("machine", "wlan0"), ("router", "ap0"))]
+    air = scene.start("home", "python3", "-B", AIR, *("42" + address[2:] for address in radios))
+    station.connect()
+    scene.serve()
+    scene.start("machine", "ping", "-q", "-i", "0.2", "10.7.0.1")
+    scene.step("near the access point", kind="wifi", hold=8, facts=(("wlan0", "wifi.signal_dbm", "-30"),))
+    air.send_signal(signal.SIGUSR1)
+    found = (r"verdict\.raised: wlan0 receives its access point at -[78]\d dBm: .* retries",)
+    scene.wait(lambda: all(scene.logged(pattern) for pattern in found), "the verdict", 150)
+    scene.step("far from it", kind="wifi", events=found, facts=(("wlan0", "wifi.signal_dbm", "-[78][0-9]"),))
 
 
 @scenario("wifi/first snapshot", radios=2)

@@ -105,7 +105,8 @@ class Page:
                                     {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
 
     def console(self):
-        return [entry["message"] for entry in self.driver.get_log("browser")]
+        """What the browser printed, but for requests that it gave up while the test changed its interfaces."""
+        return [entry["message"] for entry in self.driver.get_log("browser") if "ERR_NETWORK_CHANGED" not in entry["message"]]
 
     def expect_quiet(self):
         said = self.console()
@@ -459,6 +460,15 @@ def crowd(driver):
         page.expect_quiet()
 
 
+def lost_services(page):
+    """Of services that went with their link, and of those that the history alone knows, the host is not known."""
+    page.run("location.hash = 'services'")
+    page.wait("both", lambda: page.count("#services li.gone") == 2)
+    same(page.items("#services h3"), ["Host unknown"])
+    assert re.fullmatch(r"Lamp Internet printer, on eth0\s+· gone .* ago \(last known\)", page.items("#services li")[0]), page.items("#services li")
+    assert re.fullmatch(r"Radio _http._tcp, on eth1\s+· gone .* ago \(unknown\)", page.items("#services li")[1]), page.items("#services li")
+
+
 def rare(driver):
     """States that no network of a test brings about: documents of a stand-in, changed from the real ones."""
     status = json.load(urllib.request.urlopen(url + "api/v1/status"))
@@ -477,7 +487,14 @@ def rare(driver):
     wireless = {"associated": True, "ssid": "office-7", "bssid": "02:00:00:00:01:00", "frequency_mhz": 5180, "band": "5", "signal_dbm": -47,
                 "rx_bits_per_second": 866700000, "tx_bits_per_second": None, "authorized": True}
     radio = dict(status, interfaces=[dict(link, wifi=wireless) if link["name"] == "up0" else link for link in status["interfaces"]])
+    past = {"name": "Lamp", "type": "_ipp._tcp", "type_name": "Internet printer", "domain": "local.", "interface": {"name": "eth0", "index": 2},
+            "present": False, "first_seen": status["time"], "last_seen": status["time"], "appearances": 1, "removed": {"reason": "goodbye"}}
+    lost = dict(next=None, events=[
+        {"event": "services.lost", "time": status["time"], "seq": 9, "stream": "7f3a", "severity": "info", "message": "1 service lost with eth1",
+         "interface": {"name": "eth1", "index": 3}, "count": 1, "names": ["Radio (_http._tcp)"], "types": [], "cause": {"kind": "link"}}])
     for name, extra, check in [
+            ("lost-services", {"/api/v1/services": {"services": []}, "/api/v1/services/history": {"services": [past]},
+                               "/api/v1/events?since=10m&event=service.removed,services.lost&limit=1000": lost}, lost_services),
             ("wifi", {"/api/v1/status": radio}, lambda page: same(
                 page.facts("#machine")["up0"].split("\n")[0], "up, wired, office-7, -47 dBm, 02:00:00:00:01:00, 5 GHz, 866 Mbit/s in")),
             ("two-uplinks", {"/api/v1/status": two}, lambda page: same(
