@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
-"""What is between the simulated radios of mac80211_hwsim: each frame reaches all the others.
+"""What is between the simulated radios of mac80211_hwsim: each frame reaches all the others, with -40 dBm.
 
 SIGUSR1 weakens it: frames arrive with -82 dBm, and each that is acknowledged was sent three times. SIGUSR2 undoes that.
 
@@ -9,12 +9,12 @@ Usage: air.py ADDRESS...   the second address of each radio, such as 42:00:00:00
 import signal, socket, struct, sys
 
 # Of include/uapi/linux/genetlink.h and drivers/net/wireless/virtual/mac80211_hwsim.h.
-CONTROL, GET_FAMILY, FAMILY_ID, FAMILY_NAME = 16, 3, 1, 2
+NETLINK_GENERIC, CONTROL, GET_FAMILY, FAMILY_ID, FAMILY_NAME = 16, 16, 3, 1, 2
 REGISTER, FRAME, TX_INFO_FRAME = 1, 2, 3
 RECEIVER, TRANSMITTER, CONTENT, FLAGS, RX_RATE, SIGNAL, TX_INFO, COOKIE, FREQUENCY, TX_INFO_FLAGS = 1, 2, 3, 4, 5, 6, 7, 8, 19, 21
 ACKNOWLEDGED = 4
 HEADER = struct.Struct("=IHHIIBBH")
-STRONG, WEAK = (-30, 1), (-82, 3)
+STRONG, WEAK = (-40, 1), (-82, 3)
 
 
 def attribute(kind, data):
@@ -34,7 +34,7 @@ def attributes(data):
 class Air:
     def __init__(self, radios):
         self.radios, self.signal, self.tries = radios, *STRONG
-        self.socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_GENERIC)
+        self.socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_GENERIC)
         self.socket.setsockopt(socket.SOL_SOCKET, 33, 8 << 20)  # SO_RCVBUFFORCE
         self.socket.bind((0, 0))
         self.send(CONTROL, GET_FAMILY, attribute(FAMILY_NAME, b"MAC80211_HWSIM\0"))

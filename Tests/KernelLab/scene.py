@@ -168,15 +168,11 @@ class Scene:
         done = subprocess.run(words, capture_output=True, text=True)
         if done.returncode != 0:
             raise SceneError(f"{' '.join(words)}: {done.stdout} {done.stderr}")
+        return done.stdout
 
-    def below(self, device):
-        """The names of the interfaces of a device's children there."""
-        base, found = f"/proc/self/fd/{self.system}/class/net", set()
-        for name in os.listdir(base):
-            with contextlib.suppress(OSError):
-                if f"/{device}." in os.readlink(f"{base}/{name}"):
-                    found.add(name)
-        return found
+    def named(self, address):
+        """The names of the interfaces there that have a hardware address."""
+        return re.findall(rf"^\d+: ([^:@]+).* {address} ", self.at_home("ip", "-o", "link"), re.MULTILINE)
 
     def logged(self, pattern):
         """Whether a record of the log since the last step matches, as `event: message`."""

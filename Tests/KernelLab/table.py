@@ -43,7 +43,7 @@ class Table:
             self.wrong, self.limited = self.wrong + (limit is None), self.limited + (limit is not None)
         else:
             self.right += 1
-        if record["latency"] is not None:
+        if record["latency"] is not None and not limit:
             self.latest = max(self.latest, record["latency"])
         lines = [row(name, record["sent"], record["said"], "limit" if limit else "WRONG" if record["wrong"] else "right")]
         lines += [f"    limit: {self.limits[limit]}"] if limit else []

@@ -6,7 +6,7 @@ It is a Davicom DM9601 behind the kernel's USB/IP host controller (vhci_hcd): it
 its cable ends in the TAP device DEVICE of this network namespace. SIGUSR1 damages the cable, so that every tenth frame
 arrives with the card's flag for a wrong checksum; SIGUSR2 mends it. With `half` the other end offers half duplex only.
 
-Usage: usbcard.py DEVICE [half]
+Usage: usbcard.py DEVICE PORT [half]   PORT of the host controller, 0 to 7; the address of the card is 00:60:6e:00:00:0PORT
 """
 import collections, contextlib, errno, fcntl, os, select, signal, socket, struct, sys, time
 
@@ -32,9 +32,9 @@ def end_point(address, kind, size, interval):
 
 
 class Card:
-    def __init__(self, tap, host, registers):
+    def __init__(self, tap, host, port, registers):
         self.tap, self.host, self.registers, self.damages, self.frames, self.phy = tap, host, registers, False, 0, 0
-        self.address = bytes([0x00, 0x60, 0x6E, 0x00, 0x00, 0x01])
+        self.address = bytes([0x00, 0x60, 0x6E, 0x00, 0x00, port])
         self.waiting = {BULK_IN: collections.deque(), STATUS_IN: collections.deque()}
         self.device = struct.pack("<BBHBBBBHHHBBBB", 18, DEVICE, 0x0200, 0, 0, 0, 64, 0x0A46, 0x9601, 0x0101, 0, 0, 0, 1)
         ends = end_point(0x81, 2, 512, 0) + end_point(0x02, 2, 512, 0) + end_point(0x83, 3, 8, 8)
@@ -123,12 +123,13 @@ def main():
     tap = os.open("/dev/net/tun", os.O_RDWR)
     fcntl.ioctl(tap, TUNSETIFF, struct.pack("16sH22x", device, IFF_TAP | IFF_NO_PI))
     own, kernels = socket.socketpair()
-    card = Card(tap, own, HALF_PHY if sys.argv[2:] == ["half"] else PHY)
+    port = int(sys.argv[2])
+    card = Card(tap, own, port, HALF_PHY if sys.argv[3:] == ["half"] else PHY)
     signal.signal(signal.SIGUSR1, lambda *_: setattr(card, "damages", True))
     signal.signal(signal.SIGUSR2, lambda *_: setattr(card, "damages", False))
     with open(ATTACH, "w") as file:
         # The port of the controller, the socket, bus and device, and the speed.
-        file.write(f"0 {kernels.fileno()} {0x10002} {HIGH_SPEED}")
+        file.write(f"{port} {kernels.fileno()} {0x10002 + port} {HIGH_SPEED}")
     kernels.close()
     card.run()
 

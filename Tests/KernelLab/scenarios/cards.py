@@ -8,11 +8,12 @@ from . import scenario
 CARD = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "usbcard.py")
 
 
-def plug(scene, *words):
+def plug(scene, port, *words):
     """A USB card e0 with a cable to f0, which the service watches."""
-    card = scene.start("router", "python3", "-B", CARD, "f0", *words)
-    scene.wait(lambda: scene.below("vhci_hcd"), "the driver's interface")
-    (name,) = scene.below("vhci_hcd")
+    address = f"00:60:6e:00:00:0{port}"
+    card = scene.start("router", "python3", "-B", CARD, "f0", str(port), *words)
+    scene.wait(lambda: scene.named(address), "the driver's interface")
+    (name,) = scene.named(address)
     scene.at_home("ip", "link", "set", name, "netns", str(scene.process("machine")), "name", "e0")
     scene.here("ip link set e0 up")
     scene.there("ip link set f0 up", *scene.gateway("f0"))
@@ -24,7 +25,7 @@ def plug(scene, *words):
 
 @scenario("card/a damaged cable and a full queue", needs=("vhci_hcd", "dm9601", "tun", "sch_tbf"), extra=True)
 def _(scene):
-    card = plug(scene)
+    card = plug(scene, 1)
     scene.step("a card with a cable", interface="e0", kind="wiredEthernet", hold=6)
     # A tenth of the router's packets is damaged, and a shaper drops most of what the machine sends to it.
     card.send_signal(signal.SIGUSR1)
@@ -41,7 +42,7 @@ def _(scene):
 
 @scenario("card/half duplex", needs=("vhci_hcd", "dm9601", "tun"), extra=True)
 def _(scene):
-    card = plug(scene, "half")
+    card = plug(scene, 2, "half")
     half = ("e0", "counters.duplex", '"half"')
     scene.step("half duplex alone", interface="e0", kind="wiredEthernet", hold=6)
     card.send_signal(signal.SIGUSR1)

@@ -187,7 +187,7 @@ def _(scene):
     station.connect()
     scene.serve()
     scene.start("machine", "ping", "-q", "-i", "0.2", "10.7.0.1")
-    scene.step("near the access point", kind="wifi", hold=8, facts=(("wlan0", "wifi.signal_dbm", "-30"),))
+    scene.step("near the access point", kind="wifi", hold=8, facts=(("wlan0", "wifi.signal_dbm", "-40"),))
     air.send_signal(signal.SIGUSR1)
     found = (r"verdict\.raised: wlan0 receives its access point at -[78]\d dBm: .* retries",)
     scene.wait(lambda: all(scene.logged(pattern) for pattern in found), "the verdict", 150)
