@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
-"""What is between the simulated radios of mac80211_hwsim: each frame reaches all the others, with -40 dBm.
+"""What is between the simulated radios of mac80211_hwsim: each frame reaches all others that ever sent one, with -40 dBm.
 
-SIGUSR1 weakens it: frames arrive with -82 dBm, and each that is acknowledged was sent three times. SIGUSR2 undoes that.
+SIGUSR1 weakens it between the radios that are named: frames arrive with -82 dBm, and each that is acknowledged was sent
+three times. SIGUSR2 undoes that. The kernel hands over the frames of all radios, those of other scenarios too.
 
 Usage: air.py ADDRESS...   the second address of each radio, such as 42:00:00:00:01:00
 """
@@ -33,7 +34,7 @@ def attributes(data):
 
 class Air:
     def __init__(self, radios):
-        self.radios, self.signal, self.tries = radios, *STRONG
+        self.named, self.radios, self.quality = set(radios), set(radios), STRONG
         self.socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_GENERIC)
         self.socket.setsockopt(socket.SOL_SOCKET, 33, 8 << 20)  # SO_RCVBUFFORCE
         self.socket.bind((0, 0))
@@ -41,23 +42,23 @@ class Air:
         self.family = struct.unpack("=H", attributes(self.socket.recv(65536)[HEADER.size:])[FAMILY_ID])[0]
         self.send(self.family, REGISTER, b"")
 
-    def set(self, values):
-        self.signal, self.tries = values
-
     def send(self, family, command, body):
         self.socket.send(HEADER.pack(HEADER.size + len(body), family, 1, 0, 0, command, 1, 0) + body)
 
     def carry(self, frame):
         """A frame that a radio sent: to the others, and what became of it to the sender."""
-        strength = attribute(SIGNAL, struct.pack("=i", self.signal))
-        arrival = attribute(CONTENT, frame[CONTENT]) + attribute(RX_RATE, struct.pack("=I", 0)) + strength
+        sender = frame[TRANSMITTER]
+        self.radios.add(sender)
+        arrival = attribute(CONTENT, frame[CONTENT]) + attribute(RX_RATE, struct.pack("=I", 0))
         arrival += attribute(FREQUENCY, frame[FREQUENCY])
-        for radio in self.radios:
-            if radio != frame[TRANSMITTER]:
-                self.send(self.family, FRAME, attribute(RECEIVER, radio) + arrival)
+        for radio in self.radios - {sender}:
+            strength, _ = self.quality if {radio, sender} <= self.named else STRONG
+            self.send(self.family, FRAME, attribute(RECEIVER, radio) + attribute(SIGNAL, struct.pack("=i", strength)) + arrival)
+        strength, tries = self.quality if sender in self.named else STRONG
         flags = struct.unpack("=I", frame[FLAGS])[0] | ACKNOWLEDGED
-        rates = bytes([frame[TX_INFO][0], self.tries]) + b"\xff\0" * (len(frame[TX_INFO]) // 2 - 1)
-        result = attribute(TRANSMITTER, frame[TRANSMITTER]) + attribute(FLAGS, struct.pack("=I", flags)) + strength
+        rates = bytes([frame[TX_INFO][0], tries]) + b"\xff\0" * (len(frame[TX_INFO]) // 2 - 1)
+        result = attribute(TRANSMITTER, sender) + attribute(FLAGS, struct.pack("=I", flags))
+        result += attribute(SIGNAL, struct.pack("=i", strength))
         result += attribute(TX_INFO, rates) + attribute(COOKIE, frame[COOKIE])
         if TX_INFO_FLAGS in frame:
             result += attribute(TX_INFO_FLAGS, frame[TX_INFO_FLAGS])
@@ -73,8 +74,8 @@ class Air:
 
 def main():
     air = Air([bytes.fromhex(address.replace(":", "")) for address in sys.argv[1:]])
-    signal.signal(signal.SIGUSR1, lambda *_: air.set(WEAK))
-    signal.signal(signal.SIGUSR2, lambda *_: air.set(STRONG))
+    signal.signal(signal.SIGUSR1, lambda *_: setattr(air, "quality", WEAK))
+    signal.signal(signal.SIGUSR2, lambda *_: setattr(air, "quality", STRONG))
     air.run()
 
 
