@@ -33,12 +33,14 @@ public struct DNSDocument: JSONObjectWritable, Equatable, Sendable {
     public var search: [String]
     public var source: String
     public var usable: Bool
+    public var problem: String?
 
     public func write(to object: inout JSONObjectWriter) {
         object.write("servers", servers)
         object.write("search", search)
         object.write("source", source)
         object.write("usable", usable)
+        if let problem { object.write("problem", problem) }
     }
 
     public init(_ dns: DNSState) {
@@ -46,6 +48,7 @@ public struct DNSDocument: JSONObjectWritable, Equatable, Sendable {
         search = dns.search
         source = dns.source
         usable = dns.isUsable
+        problem = dns.problem?.description
     }
 }
 
@@ -67,5 +70,10 @@ extension DNSDocument {
             .added("search", .list(of: .text), "Domains appended to short names.")
             .added("source", .text, "Where they were read, such as `/etc/resolv.conf`.")
             .added("usable", .truth, "Whether at least one of them can be reached.")
+            .optional(
+                "problem",
+                .text,
+                "What prevents queries, such as a file that cannot be read; left out where nothing does."
+            )
     }
 }

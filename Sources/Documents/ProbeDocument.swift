@@ -163,6 +163,9 @@ public struct ProbeResultDocument: JSONObjectWritable, Equatable, Sendable {
         switch result.outcome {
         case .success:
             success = true
+            if result.retransmissions > 0 {
+                message = "the connection needed \(result.retransmissions) retransmitted SYN"
+            }
         case .failure(let reason, let detail):
             success = false
             self.reason = reason.rawValue

@@ -65,6 +65,7 @@ extension Examination {
                 loop: loop
             ) { [weak self] result in
                 self?.take(result, of: kind, from: address.family)
+                if result.received == 0, let advice = result.advice { self?.evidence.gaps[.wan] = advice }
                 take(result)
                 done()
             }
@@ -95,7 +96,9 @@ extension Examination {
             timeout: .seconds(2)
         )
         send(.transport) { done in
-            ProbeAttempt(definition, surroundings: ProbeSurroundings(), loop: loop, pages: pages) { result in
+            ProbeAttempt(definition, surroundings: ProbeSurroundings(), loop: loop, pages: pages) {
+                [weak self] result in
+                if let shortage = result.shortage { self?.evidence.gaps[.transport] = shortage }
                 switch result.reason {
                 case nil where result.isSuccess: take(.connected)
                 case .refused: take(.refused)

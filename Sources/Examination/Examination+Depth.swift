@@ -134,8 +134,8 @@ extension Examination {
     }
 
     private func take(_ result: ProbeResult, sizeAt place: Int) {
-        if case .notAssessed(let advice) = result.outcome {
-            evidence.transport.packetSizes[place].transferStalls = .unknown(because: advice)
+        if let gap = result.gap {
+            evidence.transport.packetSizes[place].transferStalls = .unknown(because: gap)
         } else if result.page != nil || result.reason == .timeout {
             evidence.transport.packetSizes[place].transferStalls = .known(result.page == nil)
         }

@@ -66,7 +66,14 @@ extension Examination {
 
     private func take(_ result: HostLookupResult, of destination: Destination) {
         evidence.destination?.lookupTime = result.duration
-        evidence.destination?.lookup = .known(DestinationEvidence.Lookup(result.outcome))
+        guard let found = DestinationEvidence.Lookup(result.outcome) else {
+            if case .impossible(let shortage) = result.outcome {
+                evidence.destination?.lookup = .unknown(because: shortage)
+                evidence.destination?.gaps[.resolve] = shortage
+            }
+            return
+        }
+        evidence.destination?.lookup = .known(found)
         if case .addresses(let addresses) = result.outcome { ask(destination, at: addresses) }
     }
 
@@ -138,6 +145,7 @@ extension Examination {
             ProbeAttempt(definition, surroundings: ProbeSurroundings(), loop: loop, pages: pages) {
                 [weak self] result in
                 self?.change(place) { $0.take(result) }
+                if let gap = result.gap { self?.evidence.destination?.gaps[.tcp] = gap }
                 if result.isSuccess { self?.request(destination, at: address) }
                 done()
             }
@@ -182,8 +190,8 @@ extension Examination {
     }
 
     private func take(_ result: ProbeResult, isSecure: Bool, _ key: WebSocketKey?) {
-        if case .notAssessed(let advice) = result.outcome {
-            for layer in [Layer.tls, .http, .websocket] { evidence.destination?.gaps[layer] = advice }
+        if let gap = result.gap {
+            for layer in [Layer.tls, .http, .websocket] { evidence.destination?.gaps[layer] = gap }
             return
         }
         evidence.destination?.exchange = .known(.init(result, isSecure: isSecure, key?.accept))
@@ -204,12 +212,14 @@ extension DestinationEvidence {
 }
 
 extension DestinationEvidence.Lookup {
-    init(_ outcome: HostLookupResult.Outcome) {
+    /// `nil` where it could not be tried.
+    init?(_ outcome: HostLookupResult.Outcome) {
         switch outcome {
         case .addresses: self = .found
         case .noSuchName: self = .noSuchName
         case .noAddress: self = .noAddress
         case .failed(let text): self = .failed(text)
+        case .impossible: return nil
         }
     }
 }

@@ -15,10 +15,14 @@ extension Examination {
             evidence.gaps[.dns] = "no name to query is configured"
             return
         }
-        for (place, server) in servers.enumerated() {
+        for (index, server) in servers.enumerated() {
             let address = SocketAddress(server.address, port: server.port ?? 53)
-            interview(address, plan, place)
-            measure(address, place)
+            if server.isQueriedOverTCP {
+                queryByStream(address, plan, index)
+            } else {
+                interview(address, plan, index)
+            }
+            measure(address, index)
         }
     }
 
@@ -37,9 +41,10 @@ extension Examination {
                 if !server.address.address.isLoopback {
                     self?.count(family, attempts: result.sent, refused: result.refused)
                 }
+                if let shortage = result.shortage { self?.evidence.gaps[.dns] = shortage }
                 if !result.isUnreachable {
                     self?.change(place) { plan.fill(&$0, from: result) }
-                    self?.askByStream(server, plan, place)
+                    self?.queryByStream(server, plan, place)
                 }
                 done()
             }
@@ -47,9 +52,10 @@ extension Examination {
     }
 
     /// Over connections too, once it is known that the server answers at all.
-    private func askByStream(_ server: SocketAddress, _ plan: NamePlan, _ place: Int) {
-        guard case .known(let servers) = evidence.dns, servers[place].isAnswering else { return }
-        askByStream(server, plan.streamName, .a, place) { evidence, result in
+    private func queryByStream(_ server: SocketAddress, _ plan: NamePlan, _ place: Int) {
+        guard case .known(let servers) = evidence.dns, servers[place].isAnswering || servers[place].isQueriedOverTCP
+        else { return }
+        queryByStream(server, plan.streamName, .a, place) { evidence, result in
             switch result.reason {
             case .timeout, .refused, .unreachable, .blocked: evidence.stream = .silent
             case .resources: break
@@ -58,7 +64,7 @@ extension Examination {
         }
         // The large text, unless the server said that it has none.
         guard let name = plan.textName, servers[place].textByDatagram != .missing else { return }
-        askByStream(server, name, .text, place) { evidence, result in
+        queryByStream(server, name, .text, place) { evidence, result in
             switch result.reason {
             case nil: evidence.textByStream = .whole(bytes: result.received)
             case .timeout: evidence.textByStream = .silent
@@ -68,7 +74,7 @@ extension Examination {
         }
     }
 
-    private func askByStream(
+    private func queryByStream(
         _ server: SocketAddress,
         _ name: String,
         _ record: ServerQuestion.Record,
@@ -113,7 +119,8 @@ extension Examination {
 
 extension NameServerEvidence {
     var isAnswering: Bool {
-        [ipv4, ipv6, nonexistent, root, known].contains { $0 != .notAsked && $0 != .silent }
+        [ipv4, ipv6, nonexistent, root, known, isQueriedOverTCP ? stream : .notAsked]
+            .contains { $0 != .notAsked && $0 != .silent }
     }
 }
 
@@ -166,7 +173,7 @@ struct NamePlan {
     /// Puts the answers where they belong.
     func fill(_ evidence: inout NameServerEvidence, from result: NameInterviewResult) {
         for (index, entry) in questions.enumerated() where result.replies.indices.contains(index) {
-            if result.isStarved, result.replies[index] == .silent { continue }
+            if result.isStarved || result.shortage != nil, result.replies[index] == .silent { continue }
             let answer = NameServerEvidence.Answer(result.replies[index])
             switch entry.purpose {
             case .ipv4:

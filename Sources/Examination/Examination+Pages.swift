@@ -55,8 +55,8 @@ extension Examination {
             ProbeAttempt(definition, surroundings: ProbeSurroundings(), loop: loop, pages: pages) {
                 [weak self] result in
                 self?.count(sent: result.sent, received: result.received)
-                if case .notAssessed(let advice) = result.outcome {
-                    self?.evidence.gaps[layer] = advice
+                if let gap = result.gap {
+                    self?.evidence.gaps[layer] = gap
                 } else {
                     take(result)
                 }
@@ -107,6 +107,13 @@ extension Examination {
 extension Targets.Anchor {
     /// Whether it can be asked without looking up its name.
     fileprivate var isAddressed: Bool { ipv4 != nil || ipv6 != nil }
+}
+
+extension ProbeResult {
+    /// Why nothing was found out; `nil` when something was.
+    var gap: String? {
+        if case .notAssessed(let advice) = outcome { advice } else { shortage }
+    }
 }
 
 /// Labels that nobody asked for before.

@@ -30,6 +30,7 @@ extension Examination {
     }
 
     private func take(_ result: ProbeResult, from page: PageAddress) {
+        if let shortage = result.shortage { return note(shortage) }
         switch result.outcome {
         case .notAssessed(let advice): note(advice)
         case .failure(_, let detail): note("\(page) did not answer: \(detail)")

@@ -25,8 +25,10 @@ extension Examination {
         count(sent: result.bytesSent, received: result.bytesReceived)
         count(server.family, attempts: result.sent, refused: result.refused)
         guard result.isAnswered else {
-            if result.isStarved, evidence.transport.timeAnswers == .known(false) {
-                evidence.transport.timeAnswers = .unknown(because: Starvation.text)
+            let reason = result.shortage ?? (result.isStarved ? Starvation.text : nil)
+            if let reason, evidence.transport.timeAnswers == .known(false) {
+                evidence.transport.timeAnswers = .unknown(because: reason)
+                evidence.application.clockOffset = .unknown(because: reason)
             }
             return
         }

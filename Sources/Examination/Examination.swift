@@ -153,7 +153,13 @@ public final class Examination: Cancelable {
                 }
             }
         }
-        let hasServers = order.servers.map { $0.map { NameServerEvidence($0.address.address) } }
+        let hasServers = order.servers.map { servers in
+            servers.map { server in
+                var evidence = NameServerEvidence(server.address.address)
+                evidence.isQueriedOverTCP = server.isQueriedOverTCP
+                return evidence
+            }
+        }
         evidence.dns = hasServers.map { .known($0) } ?? .unknown(because: "name servers unknown")
     }
 

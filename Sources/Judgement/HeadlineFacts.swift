@@ -172,6 +172,9 @@ public struct ProbeObservation: Hashable, Sendable {
     /// The same in a sentence.
     public var failureDetail: String?
 
+    /// What this machine lacks where the last run failed for that; `nil` otherwise.
+    public var shortage: String? { failure == "resources" ? failureDetail ?? "resources are short" : nil }
+
     /// Describes a probe; what is not given follows from the rest.
     public init(
         _ name: String,

@@ -8,7 +8,8 @@ internal import PathModel
 ///
 /// The first rule that fits gives the state, so that a cause comes before what follows from it:
 /// 1. The path is not satisfied: `offline`, or `local_only` when only a route is missing.
-/// 2. No gateway in use answers: `local_only`.
+/// 2. No gateway in use answers: `local_only`. So is a default route without one, where no destination answers on the link,
+///    or where packets come from an IPv4 link-local address, which routers do not forward (RFC 3927), and no test is answered.
 /// 3. A portal answers: `login_needed`.
 /// 4. A verdict of something that stops all traffic, or connections that are unanswered in all families: `no_internet`.
 /// 5. A test answers again, and others that failed have not been repeated since: `checking`.
@@ -16,10 +17,12 @@ internal import PathModel
 ///    none, from several name servers beyond it: `no_internet`.
 /// 7. No name server is configured or in reach, or a verdict or all tests say that none answers, and hosts beyond the
 ///    gateway do: `dns_broken`.
-/// 8. A test failed, and nothing of its kind answered since, or nothing has a result: `checking`.
-/// 9. A verdict says that something is slower than it should be: `slow`; is worse otherwise, or most tests fail, or all of
+/// 8. A test fails for want of what this machine itself lacks, such as local ports: `degraded`. Such a failure says nothing of
+///    the network, or of a name server.
+/// 9. A test failed, and nothing of its kind answered since, or nothing has a result: `checking`.
+/// 10. A verdict says that something is slower than it should be: `slow`; is worse otherwise, or most tests fail, or all of
 ///    one family: `degraded`.
-/// 10. Something beyond answered: `online`; else `connected`.
+/// 11. Something beyond answered: `online`; else `connected`.
 ///
 /// A host that answers with an error has answered. Tests whose packets have another route than those of the path say
 /// nothing of what is beyond its gateway. An answer counts until a test of the same kind fails after it. A verdict that
@@ -28,6 +31,8 @@ public struct HeadlineJudge {
     private let facts: HeadlineFacts
     private let verdicts: [VerdictTracker.Standing]
     private let text: HeadlineText
+    /// A test that fails as often as its threshold, the last time for want of what this machine lacks.
+    private let shortOf: ProbeObservation?
 
     /// How long failures of a path that has just become satisfied decide nothing: two tests a second apart.
     private static let settling = Duration.milliseconds(1500)
@@ -43,6 +48,8 @@ public struct HeadlineJudge {
             guard probe.isFailing, let last = probe.lastStart, last < all.statusSince + Self.settling else { continue }
             facts.probes[index].isFailing = false
         }
+        shortOf = facts.probes.first { $0.isFailing && $0.shortage != nil }
+        for index in facts.probes.indices where facts.probes[index].shortage != nil { facts.probes[index].disregard() }
         self.facts = facts
         text = HeadlineText(path: facts.path)
         verdicts = facts.verdicts.filter { !facts.contradict($0) }
@@ -83,8 +90,8 @@ public struct HeadlineJudge {
     }
 
     private var finding: Finding {
-        unsatisfied ?? silentGateways ?? portal ?? stopped ?? stalled ?? recovering ?? silent ?? withoutNames
-            ?? checking ?? worse
+        unsatisfied ?? silentGateways ?? silentLink ?? portal ?? stopped ?? stalled ?? recovering ?? silent
+            ?? withoutNames ?? short ?? checking ?? worse
             ?? good
     }
 
@@ -111,6 +118,22 @@ public struct HeadlineJudge {
             state: .localOnly,
             message: text.silent(gateways),
             hint: ReasonText(.gatewayUnreachable, ReasonSubject(interface: first.interface)).hint,
+            cause: Headline.Cause(UnsatisfiedReason.gatewayUnreachable.rawValue),
+            began: firstFailure(of: beyond + servers),
+            element: .gateway
+        )
+    }
+
+    private var silentLink: Finding? {
+        let families = [facts.path.ipv4, facts.path.ipv6].compactMap(\.self)
+        guard let first = families.first, let interface = first.interfaces.first?.name,
+            !hasInternet, families.allSatisfy({ $0.isUnanswered || $0.isLinkLocalOnly })
+        else { return nil }
+        return Finding(
+            state: .localOnly,
+            message: first.isLinkLocalOnly
+                ? HeadlineText.linkLocal(first.source, on: interface) : HeadlineText.unanswered(on: interface),
+            hint: first.isLinkLocalOnly ? HeadlineText.linkLocalHint(interface) : HeadlineText.unansweredHint,
             cause: Headline.Cause(UnsatisfiedReason.gatewayUnreachable.rawValue),
             began: firstFailure(of: beyond + servers),
             element: .gateway
@@ -207,7 +230,7 @@ public struct HeadlineJudge {
         guard dns.isUsable else {
             return Finding(
                 state: .dnsBroken,
-                message: text.noNameServer(dns.servers),
+                message: dns.unusableText,
                 hint: HeadlineText.noNameServerHint,
                 cause: Headline.Cause("no_name_server"),
                 element: .dns
@@ -283,6 +306,18 @@ public struct HeadlineJudge {
     /// Whether several name servers are hosts beyond the gateway, from none of which anything comes back.
     private func areBeyond(_ servers: [ProbeObservation]) -> Bool {
         servers.count > 1 && servers.allSatisfy { !$0.bypassesGateway && $0.isSilent }
+    }
+
+    private var short: Finding? {
+        guard let shortOf, let shortage = shortOf.shortage else { return nil }
+        return Finding(
+            state: .degraded,
+            message: "\(shortage), so that the test \(shortOf.name) cannot run",
+            hint: HeadlineText.shortageHint,
+            cause: Headline.Cause("resources"),
+            began: shortOf.failingSince,
+            element: .host
+        )
     }
 
     private var checking: Finding? {
@@ -471,6 +506,11 @@ extension HeadlineJudge.Finding {
 }
 
 extension ProbeObservation {
+    /// Leaves the last failures out: the last right answer counts as long as it is fresh.
+    fileprivate mutating func disregard() {
+        (isFailing, failingSince, isAssessable, assessed) = (false, nil, false, answered)
+    }
+
     /// Whether it fails, and nothing came back.
     fileprivate var isSilent: Bool {
         failingSince != nil && !hasReply && !isRefused && failure != "dns"
@@ -516,6 +556,11 @@ extension VerdictCode {
 extension Verdict {
     /// Whether it is about what every packet needs.
     fileprivate var stopsEverything: Bool { code.layer <= .wan && code.layer != .captive }
+}
+
+extension FamilyPath {
+    /// Whether packets come from an IPv4 link-local address and go to no router.
+    fileprivate var isLinkLocalOnly: Bool { isOnLink && source.family == .ipv4 && source.isLinkLocal }
 }
 
 extension UnsatisfiedReason {

@@ -20,6 +20,18 @@ struct HeadlineText {
         return "\(names.joined(separator: " and ")) \(gateways.count == 1 ? "does" : "do") not answer"
     }
 
+    static func unanswered(on interface: String) -> String {
+        "the default route via \(interface) has no gateway, and no destination answers on the link"
+    }
+    static let unansweredHint = "`ip route show default`, then add the gateway: `ip route replace default via GATEWAY`"
+
+    static func linkLocal(_ source: IPAddress, on interface: String) -> String {
+        "\(interface) has only the link-local address \(source), which routers do not forward"
+    }
+    static func linkLocalHint(_ interface: String) -> String {
+        "check the DHCP server and the cable: `ip address show dev \(interface)`"
+    }
+
     func portal(_ probe: ProbeObservation) -> String { "a login page answers the test \(probe.name)" }
     static let portalHint = "open a web page and log in"
 
@@ -66,6 +78,9 @@ struct HeadlineText {
         default: return "\(name) returns no address for the tested name: \(detail)"
         }
     }
+    static let shortageHint =
+        "`ss -s` counts connections, `sysctl net.ipv4.ip_local_port_range` shows the ports; restart what uses them"
+
     static let namesFailHint = "run `nwpath diagnose` to find out why"
 
     /// Of tests whose own targets cannot be found, where no name server is tested.
@@ -73,10 +88,6 @@ struct HeadlineText {
         "host names do not resolve (\(tally(failing, of: failing)))"
     }
 
-    func noNameServer(_ servers: [DNSServer]) -> String {
-        guard !servers.isEmpty else { return "no name server is configured" }
-        return "no name server is reachable: \(servers.map(\.description).joined(separator: ", "))"
-    }
     static let noNameServerHint = "`nwpath dns` shows them and where they come from"
 
     static let someFailHint = "run `nwpath probe` for the reasons, `nwpath diagnose` to locate the break"

@@ -29,6 +29,13 @@ public struct Errno: Error, Hashable, Sendable {
     }
 }
 
+extension Errno {
+    /// Whether this machine or process lacks what the call needs: local ports, descriptors, memory or buffers.
+    public var isShortage: Bool {
+        [EAGAIN, EADDRINUSE, EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(rawValue)
+    }
+}
+
 extension Errno: CustomStringConvertible {
     /// The text of strerror(3) with the name, such as `No buffer space available (ENOBUFS)`.
     public var description: String {
@@ -54,6 +61,8 @@ extension Errno {
     public static let accessDenied = Errno(EACCES)
     /// `EPERM`: operation not permitted.
     public static let notPermitted = Errno(EPERM)
+    /// `EADDRNOTAVAIL`: the address is none of this machine's.
+    public static let addressNotAvailable = Errno(EADDRNOTAVAIL)
     /// `EADDRINUSE`: the address or port is taken.
     public static let addressInUse = Errno(EADDRINUSE)
     /// `EINVAL`: an argument is not valid.

@@ -12,43 +12,34 @@ public enum OutputVerdict: Hashable, Sendable {
     case blocked
     /// A packet filter refuses them, or the way of marked packets does.
     case filtered
-    /// A filter refuses a multicast group, and not the packets in question, as far as that was tried.
-    case doubtful
+    /// A rule let go what was tried, which is not to be tried again.
+    case released
     /// It cannot be tried: connections need `CAP_NET_RAW`.
     case unknown
 }
 
-/// What may leave the machine when packets are tried: with a TTL of 1, which ends at the first router.
-public enum OutputEffort: Int32, Hashable, Sendable {
-    /// Nothing is sent at all: only an IPsec policy is found, by connect(2).
-    case unsent = 0
-    case nothing = 1
-    /// One packet where a filter refuses multicast: to decide whether it refuses others, too.
-    case whereInDoubt = 2
-    /// One packet, which meets chains behind the output hook, and marks that lead elsewhere.
-    case packet = 3
-}
-
-/// Tries whether packets may leave; never blocks.
+/// Tries whether packets may leave, with packets that do not; never blocks.
 ///
-/// Rules that change the TTL let out what should stay: see ``keepsHopLimit(_:)``.
-/// Datagrams need no privilege, connections `CAP_NET_RAW`.
+/// They are too large for the interface, so that the kernel drops them behind all rules. Rules that clear DF or send copies let
+/// them out: see ``keptHeader(_:)``. Datagrams need no privilege, connections `CAP_NET_RAW`.
 public enum OutputTest {
     /// Tries packets of a protocol (17 UDP, or 6 TCP) to an address and a port by an interface.
+    ///
+    /// A packet meets the rules only when it `sends` one; without it an IPsec policy alone is found, by connect(2).
     public static func verdict(
         of number: UInt8,
         to destination: IPAddress,
         port: UInt16,
         by index: Int,
-        effort: OutputEffort
+        sends: Bool
     ) -> OutputVerdict {
         let bytes = destination.bytes
         let interface = UInt32(clamping: index)
         let count = Int32(bytes.count)
-        switch unsafe nwp_test_output(Int32(number), bytes, count, port, interface, effort.rawValue) {
+        switch unsafe nwp_test_output(Int32(number), bytes, count, port, interface, sends ? 1 : 0) {
         case Int32(NWP_OUTPUT_POLICY): return .blocked
         case Int32(NWP_OUTPUT_FILTER): return .filtered
-        case Int32(NWP_OUTPUT_DOUBTFUL): return .doubtful
+        case Int32(NWP_OUTPUT_RELEASED): return .released
         case Int32(NWP_OUTPUT_UNKNOWN): return .unknown
         default: return .open
         }
@@ -77,9 +68,22 @@ public enum OutputTest {
         return code < 0 && errno == EADDRINUSE
     }
 
-    /// Whether packets of a family keep the TTL or hop limit that they are given, as far as a datagram by the loopback
-    /// interface shows; `false` where none arrives.
-    public static func keepsHopLimit(_ family: AddressFamily) -> Bool {
-        nwp_keeps_hop_limit(family == .ipv4 ? AF_INET : AF_INET6) == 1
+    /// What rules leave as it is in packets of a family, as far as a datagram by the loopback interface shows; nothing where
+    /// none arrives.
+    public static func keptHeader(_ family: AddressFamily) -> KeptHeader {
+        let kept = nwp_kept_header(family == .ipv4 ? AF_INET : AF_INET6)
+        return kept < 0 ? [] : KeptHeader(rawValue: kept)
     }
+}
+
+/// Parts of the header of a packet that rules leave as they are.
+public struct KeptHeader: OptionSet, Hashable, Sendable {
+    public let rawValue: Int32
+
+    public init(rawValue: Int32) { self.rawValue = rawValue }
+
+    /// The TTL or hop limit.
+    public static let hopLimit = KeptHeader(rawValue: Int32(NWP_KEEPS_HOP_LIMIT))
+    /// That it must not be fragmented.
+    public static let dontFragment = KeptHeader(rawValue: Int32(NWP_KEEPS_DONT_FRAGMENT))
 }

@@ -40,6 +40,12 @@ final class AnticipatingTable: ForwardingTable {
 
     var asksForTransport: Bool { table.asksForTransport }
 
+    func marksExempt(fromTable number: UInt32, _ family: AddressFamily) -> [UInt32] {
+        table.marksExempt(fromTable: number, family)
+    }
+
+    func carriesRoutes(_ index: Int) -> Bool { table.carriesRoutes(index) }
+
     func tunnel(_ tunnel: Link, to destination: IPAddress, isOwn: Bool) -> TunnelAnswer {
         table.tunnel(tunnel, to: destination, isOwn: isOwn)
     }

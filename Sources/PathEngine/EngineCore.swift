@@ -8,7 +8,7 @@ public import PathModel
 ///
 /// It is the same for the running kernel and for a recording, which is why a recorded bug becomes a test.
 public struct EngineCore: Sendable {
-    /// Links, addresses and watched neighbours.
+    /// Links, addresses and monitored neighbours.
     public private(set) var state = KernelState()
     public private(set) var facts = ProviderFacts()
     public private(set) var settings: EngineSettings
@@ -103,10 +103,10 @@ extension EngineCore {
         if evaluations > 0 { trigger(cause, at: now) }
     }
 
-    /// Takes the entry of a watched neighbour that was read, not heard; `nil` when there is none.
-    public mutating func take(_ neighbor: Neighbor?, of key: NeighborKey) {
-        _ = state.note(neighbor, of: key)
-    }
+    /// Applies the entry of a monitored neighbour that was read, not announced; `nil` when there is none.
+    /// - Returns: Whether an evaluation could come out differently.
+    @discardableResult
+    public mutating func take(_ neighbor: Neighbor?, of key: NeighborKey) -> Bool { state.note(neighbor, of: key) }
 
     /// Notes that the machine slept: nobody saw what happened meanwhile, so it is no flapping (rule S49).
     public mutating func slept(until now: Duration) {
@@ -183,7 +183,7 @@ extension EngineCore {
     /// - Parameters:
     ///   - table: The forwarding table.
     ///   - clock: What the time is; also how long the evaluation took.
-    ///   - neighbor: Reads the entry of a neighbour that is watched from now on, and behind which port of a bridge it is.
+    ///   - neighbor: Reads the entry of a neighbour that is monitored from now on, and behind which port of a bridge it is.
     ///   - link: Reads a link whose last message is out of date; `nil` when it cannot be read.
     /// - Returns: What to publish; `nil` when nothing material changed.
     public mutating func evaluate(
@@ -253,15 +253,15 @@ extension EngineCore {
         for _ in 0..<2 {
             let demand = answers.reduce(into: NeighborDemand()) { $0.formUnion($1.neighbors) }
             let new = state.watch(demand, asksGateways: settings.gatewayInterval != nil)
-            var isOld = new.map { state.note(neighbor($0, state.bridge(below: $0.index)), of: $0) }.contains(true)
+            var hasChanged = new.map { state.note(neighbor($0, state.bridge(below: $0.index)), of: $0) }.contains(true)
             let outdated = Set(answers.flatMap(\.outdatedLinks))
             confirmed.formIntersection(outdated)
             for index in outdated where confirmed.insert(index).inserted {
                 guard let link = link(index), state.reread(index, as: link, at: now) else { continue }
                 linkRevision += 1
-                isOld = true
+                hasChanged = true
             }
-            guard isOld else { break }
+            guard hasChanged else { break }
             answers = evaluations(of: table, levels, at: now)
         }
         return answers

@@ -9,7 +9,8 @@ public enum ExplanationReader {
     /// Reads the name servers, and which of those on this machine answer (rule S35).
     public static func nameServers(at path: String) -> DNSConfiguration {
         var configuration = ResolverFile.configuration(at: path)
-        configuration.servedHere = LocalServerWatch.served(Set(configuration.servers.map(\.address.address.unmapped)))
+        let destinations = Set(configuration.servers.map(\.destination))
+        configuration.servedHere = LocalServerWatch.served(destinations, over: configuration.usesTCP ? .tcp : .udp)
         return configuration
     }
 

@@ -17,7 +17,9 @@ public final class KernelTable: ForwardingTable {
     private var staleDefaults: Set<DefaultsKey> = []
     /// Those that the last answer asked for; others are forgotten.
     private var askedDefaults: Set<DefaultsKey> = []
-    private var rulesAskForTransport: Bool?
+    private var knownRules: [PolicyRule]?
+    /// The interfaces with routes that the kernel did not make itself.
+    private var carrying: Set<Int>?
     private var acceptsFromVRFs: [Transport: Bool] = [:]
     /// What tunnels make of packets; not those that they refuse, which are found out each time.
     private var tunnels: [Packet: TunnelAnswer] = [:]
@@ -29,12 +31,10 @@ public final class KernelTable: ForwardingTable {
     /// The chains as they were read last; `nil` where they may not be read.
     private var filter: PacketFilter?
     private var isFilterRead = false
-    /// The families whose packets keep their TTL or hop limit, where the chains may not be read.
-    private var keepingHopLimit: Set<AddressFamily> = []
-    /// Packets that were let out although a multicast group is refused: they are not sent again and again.
-    private var letOut: Set<Packet> = []
-    /// What became of packets that left, and under which rules: as long as these stay, and the routes, none is sent.
-    private var sent: [Packet: (generation: UInt32, verdict: OutputVerdict)] = [:]
+    /// What rules leave as it is, where the chains may not be read.
+    private var kept: [AddressFamily: KeptHeader] = [:]
+    /// Packets that a rule let go when they were tried, until the rules are known to be other ones.
+    private var released: Set<Packet> = []
 
     private struct Packet: Hashable {
         let transport: Transport
@@ -55,31 +55,37 @@ public final class KernelTable: ForwardingTable {
         self.source = source
     }
 
-    /// Takes notice of what the kernel told.
+    /// Applies what the kernel announced.
     public func outdate(by batch: EventBatch) {
         let concernsRoutes = batch.notices.contains(where: \.event.concernsRoutes)
         let concernsRules = batch.notices.contains(where: \.event.concernsRules)
-        if concernsRoutes { outdateDefaultRoutes() }
-        for notice in batch.notices where !tunnels.isEmpty || !accepted.isEmpty { forgetTunnels(after: notice.event) }
-        if concernsRules { rulesAskForTransport = nil }
+        if concernsRoutes {
+            outdateDefaultRoutes()
+            carrying = nil
+        }
+        for notice in batch.notices where !tunnels.isEmpty || !accepted.isEmpty || !answers.isEmpty {
+            forget(after: notice.event)
+        }
+        if concernsRules { knownRules = nil }
         // Marked packets go by the same routes.
-        if !sent.isEmpty, concernsRoutes || concernsRules { forgetSent() }
+        if concernsRoutes || concernsRules, reroutes { answers = [:] }
     }
 
     /// Anything may have changed.
     public func outdate() {
         outdateDefaultRoutes()
-        rulesAskForTransport = nil
+        knownRules = nil
+        carrying = nil
         acceptsFromVRFs = [:]
         tunnels = [:]
         mayReadPeers = true
         audits += 1
-        answers = [:]
-        isFilterRead = false
+        outdateOutput()
     }
 
-    /// Routes, and what happens to a tunnel itself, change what becomes of packets that it is given.
-    private func forgetTunnels(after event: KernelEvent) {
+    /// Routes, and what happens to a tunnel itself, change what becomes of packets that it is given; names and addresses of
+    /// an interface change what filters make of packets.
+    private func forget(after event: KernelEvent) {
         let index: Int?
         switch event {
         case .route, .nexthop: index = nil
@@ -88,6 +94,7 @@ public final class KernelTable: ForwardingTable {
         case .address(let address), .addressRemoved(let address): index = address.index
         default: return
         }
+        if let index { answers = answers.filter { $0.key.index != index } }
         tunnels = tunnels.filter { index != nil && $0.key.index != index }
         accepted = accepted.filter { index != nil && $0.key.index != index }
     }
@@ -97,12 +104,22 @@ public final class KernelTable: ForwardingTable {
         outdateDefaultRoutes()
         tunnels = [:]
         accepted = [:]
-        forgetSent()
+        if reroutes { answers = [:] }
     }
 
-    private func forgetSent() {
-        for packet in sent.keys { answers[packet] = nil }
-        sent = [:]
+    /// Whether what becomes of packets behind the table may rest on routes: so it may where the chains may not be read.
+    private var reroutes: Bool { filter.map { $0.reroutes(.ipv4) || $0.reroutes(.ipv6) } ?? isFilterRead }
+
+    /// Packet filters or IPsec policies may be other ones.
+    func outdateOutput() {
+        answers = [:]
+        isFilterRead = false
+    }
+
+    /// IPsec policies are other ones.
+    func outdatePolicies() {
+        outdateOutput()
+        if filter != nil { released = [] }
     }
 
     /// Default routes may have come, gone or run out.
@@ -127,45 +144,78 @@ public final class KernelTable: ForwardingTable {
 
     private func readFilter() {
         guard !isFilterRead else { return }
+        let old = filter?.generation
         filter = source.packetFilter(after: filter)
-        keepingHopLimit = filter == nil ? Set(AddressFamily.allCases.filter { source.keepsHopLimit($0) }) : []
+        if let filter, filter.generation != old { released = [] }
+        kept = [:]
+        if filter == nil { for family in AddressFamily.allCases { kept[family] = source.keptHeader(family) } }
         isFilterRead = true
+    }
+
+    /// Whether no rule is known to do this to packets of a family.
+    private func isWithout(_ effect: FilterEffects, _ family: AddressFamily) -> Bool {
+        if let filter { return !filter.may(effect, family) }
+        return kept[family]?.contains(effect == .release ? .dontFragment : .hopLimit) ?? false
     }
 
     private func answer(to packet: Packet) -> OutputAnswer {
         readFilter()
         let family = packet.destination.family
-        switch tryOut(packet) {
-        case .open, .doubtful: return .open
+        let mayTry = isWithout(.release, family) && !released.contains(packet)
+        let verdict = source.output(of: packet.transport, to: packet.destination, by: packet.index, sends: mayTry)
+        switch verdict {
+        case .open:
+            // What is tried is bound to its interface, whatever a mark means.
+            let mayBeRerouted =
+                filter?.reroutes(family) ?? false && rules.contains { $0.family == family && $0.readsMark }
+            return mayBeRerouted ? .unknown : .open
+        case .filtered where filter?.mayRefuseBoundOnly ?? false: return .unknown
         case .unknown: return .unknown
+        case .released:
+            released.insert(packet)
+            return .unknown
         case .blocked: return .refused(.ipsecPolicy)
         case .filtered: return .refused(.filter(filter?.chains(family) ?? []))
         }
     }
 
-    private func tryOut(_ packet: Packet) -> OutputVerdict {
-        let family = packet.destination.family
-        func verdict(_ effort: OutputEffort) -> OutputVerdict {
-            source.output(of: packet.transport, to: packet.destination, by: packet.index, effort: effort)
-        }
-        // What is meant to stay on this machine, or to end at the first router, would go further.
-        guard filter.map({ !$0.releases(family) }) ?? keepingHopLimit.contains(family) else { return verdict(.unsent) }
-        guard let filter, filter.isBehindOutput(family) else {
-            let verdict = verdict(letOut.remove(packet) == nil ? .whereInDoubt : .nothing)
-            if verdict == .doubtful { letOut.insert(packet) }
-            return verdict
-        }
-        if let sent = sent[packet], sent.generation == filter.generation { return sent.verdict }
-        let verdict = verdict(.packet)
-        sent[packet] = (filter.generation, verdict)
-        return verdict
+    private var rules: [PolicyRule] {
+        if let knownRules { return knownRules }
+        let rules = (try? source.rules())?.values ?? []
+        knownRules = rules
+        return rules
     }
 
-    public var asksForTransport: Bool {
-        if let known = rulesAskForTransport { return known }
-        let read = (try? source.rules())?.values.contains { $0.asksForTransport } ?? false
-        rulesAskForTransport = read
-        return read
+    public var asksForTransport: Bool { rules.contains(where: \.asksForTransport) }
+
+    /// The marks of `not fwmark MARK lookup TABLE`, as wg-quick(8) has it, and of `fwmark MARK lookup main` before a rule that
+    /// leads all packets to the table.
+    public func marksExempt(fromTable number: UInt32, _ family: AddressFamily) -> [UInt32] {
+        // The tables default and main.
+        guard ![253, 254].contains(number) else { return [] }
+        let rules = rules.filter { $0.family == family }
+        let last = rules.filter { $0.table == number }.map(\.priority).max() ?? 0
+        let marks = rules.compactMap { rule in
+            rule.mark.flatMap { mark in
+                let isExempt =
+                    mark.isInverted ? rule.table == number : [253, 254].contains(rule.table) && rule.priority < last
+                return isExempt && rule.action == 1 ? mark.value : nil
+            }
+        }
+        return Array(Set(marks).sorted().prefix(4))
+    }
+
+    public func carriesRoutes(_ index: Int) -> Bool {
+        if let carrying { return carrying.contains(index) }
+        var carrying: Set<Int> = []
+        for family in AddressFamily.allCases {
+            _ = try? source.routes(family, type: .unicast, limit: Self.most) { entry in
+                carrying.formUnion(entry.answer.carriers)
+                return false
+            }
+        }
+        self.carrying = carrying
+        return carrying.contains(index)
     }
 
     /// After how many audits a datagram is sent again into a tunnel that accepted one.
@@ -192,8 +242,7 @@ public final class KernelTable: ForwardingTable {
         if let audit = accepted[packet], audits - audit < Self.repeatAudits { return .unknown }
         readFilter()
         // What should end at the first router would go further.
-        let family = packet.destination.family
-        guard filter.map({ !$0.releases(family) }) ?? keepingHopLimit.contains(family) else { return .unknown }
+        guard isWithout(.writeHopLimit, packet.destination.family) else { return .unknown }
         let refusal = source.tunnelRefusal(of: packet.destination)
         // A route that vanished meanwhile fails as an xfrm interface does.
         guard let refusal, (refusal == .noPolicy) == (tunnel.kind == "xfrm") else {

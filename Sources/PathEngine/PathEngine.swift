@@ -9,7 +9,7 @@ public import PathModel
 ///
 /// Confined to the loop's thread. A kernel message becomes an update in one synchronous call when the debounce is zero.
 public final class PathEngine {
-    /// What it tells, in the order in which it happens.
+    /// What it reports, in the order in which it happens.
     public enum Event {
         /// Everything was read for the first time, and not evaluated yet: facts about it can be part of the first update.
         case firstReading
@@ -36,6 +36,7 @@ public final class PathEngine {
     private let reader: Reader
     /// `nil` where there are no notifications (rule S50).
     private let monitor: KernelMonitor?
+    private var output: OutputMonitor?
     /// The kernel's table, for questions of other parts on the same loop.
     public let table: KernelTable
     private let expecting: AnticipatingTable
@@ -135,7 +136,7 @@ public final class PathEngine {
     /// The kernel, for questions of other parts on the same loop.
     public var source: any KernelSource { kernel }
 
-    /// Reads everything, tells the first update, and follows the kernel from then on.
+    /// Reads everything, reports the first update, and follows the kernel from then on.
     /// - Throws: ``NetlinkError`` when the kernel does not let itself be read.
     public func start(_ handler: @escaping (Event) -> Void = { _ in }) throws(NetlinkError) {
         publish = handler
@@ -148,6 +149,9 @@ public final class PathEngine {
         toldRevision = core.linkRevision
         core.trigger(cause(.initial, source: "rtnetlink"), at: clock.boot)
         isStarted = true
+        output = OutputMonitor(loop, pause: { [kernel] in kernel.filterReading * 20 }) { [unowned self] in
+            noteOutput($0)
+        }
         evaluate()
         do {
             try monitor?.start()
@@ -159,6 +163,8 @@ public final class PathEngine {
     public func stop() {
         isStarted = false
         monitor?.stop()
+        output?.stop()
+        output = nil
         if let timer { loop.cancel(timer.handle) }
         timer = nil
         if let linkTimer { loop.cancel(linkTimer) }
@@ -212,6 +218,18 @@ public final class PathEngine {
         read(core.state.unreadNeighbors)
         advance()
         publishLinks()
+    }
+
+    /// Packet filters or IPsec policies changed.
+    private func noteOutput(_ rules: OutputRules) {
+        let now = clock.boot
+        switch rules {
+        case .filters: table.outdateOutput()
+        case .policies: table.outdatePolicies()
+        }
+        let (source, message) = rules == .filters ? ("nf_tables", "NFT_MSG_NEWGEN") : ("xfrm", "XFRM_MSG_NEWPOLICY")
+        core.trigger(cause(.policy, source: source, message: message), at: now)
+        advance()
     }
 
     private func resync() {
@@ -298,7 +316,6 @@ public final class PathEngine {
         monitor?.poll()
         trigger(audits: true)
         evaluate()
-        publishLinks()
         if let found, let completed { publish(.resync(duration: clock.boot - completed, found: found)) }
         if isTimed { publish(.audit) }
     }
@@ -310,8 +327,15 @@ public final class PathEngine {
         return core.replace(links: reading.links, addresses: reading.addresses, at: clock.boot)
     }
 
-    private func read(_ neighbors: some Sequence<NeighborKey>) {
-        for key in neighbors { core.take(kernel.entry(of: key, over: core.state.bridge(below: key.index)), of: key) }
+    /// - Returns: Whether an evaluation could come out differently.
+    @discardableResult
+    private func read(_ neighbors: some Sequence<NeighborKey>) -> Bool {
+        var mayDiffer = false
+        for key in neighbors {
+            let entry = kernel.entry(of: key, over: core.state.bridge(below: key.index))
+            if core.take(entry, of: key) { mayDiffer = true }
+        }
+        return mayDiffer
     }
 
     // MARK: - Deciding
@@ -362,16 +386,20 @@ public final class PathEngine {
 
     /// Lets those notifications through that the answer rests on; others are only shut out when `narrows`, for an answer
     /// that changes to and fro.
-    /// - Returns: Whether there are new ones.
+    /// - Returns: Whether the answer may be another one: what it newly rests on may have changed before it was announced.
     private func followAnswer(narrows: Bool) -> Bool {
         let wanted = core.filter
         let isNew = !attached.covers(wanted)
         guard isNew || narrows && attached != wanted else { return false }
         // Refused, changes are found by audits.
         guard (try? monitor?.attach(wanted)) != nil else { return false }
+        let known = attached
         attached = wanted
-        if isNew { read(core.state.watchedNeighbors) }
-        return isNew
+        guard isNew else { return false }
+        // Of a neighbour its entry says whether it changed, of a route only another lookup.
+        return read(core.state.watchedNeighbors.filter { !known.neighbors.contains($0.address) })
+            || !known.destinations.isSuperset(of: wanted.destinations)
+            || !known.hardwareAddresses.isSuperset(of: wanted.hardwareAddresses)
     }
 
     /// When to read everything again: for an audit, or because the last reading was not consistent.

@@ -58,9 +58,12 @@ public final class PathSystem {
                 engine.take(providers.facts, from: "start")
             case .audit: providers.refresh()
             case .links: providers.noteLinks()
-            case .update(let update) where update.changes.contains(where: \.isOfInterface):
-                noteWireless(update.changes)
-                scheduleRefresh()
+            case .update(let update):
+                if update.changes.contains(where: \.isOfAddress) { providers.noteAddresses() }
+                if update.changes.contains(where: \.isOfInterface) {
+                    noteWireless(update.changes)
+                    scheduleRefresh()
+                }
             default: break
             }
             handler(event)
@@ -95,6 +98,13 @@ public final class PathSystem {
 }
 
 extension ModelChange {
+    fileprivate var isOfAddress: Bool {
+        switch self {
+        case .addressAdded, .addressRemoved: true
+        default: false
+        }
+    }
+
     fileprivate var isOfInterface: Bool {
         switch self {
         case .interfaceAdded, .interfaceRemoved, .interfaceChanged: true

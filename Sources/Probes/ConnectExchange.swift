@@ -23,11 +23,15 @@ final class ConnectExchange: ProbeExchange {
             try socket.connect(to: address)
             try socket.whenReady(.writable) { [weak self] _ in
                 guard let socket = self?.socket else { return }
-                guard let error = socket.pendingError else { return finish(ProbeResult(.success)) }
-                finish(ProbeResult(FailureJudge.outcome(of: error, at: .use)))
+                guard let error = socket.pendingError else {
+                    var result = ProbeResult(.success)
+                    result.retransmissions = socket.retransmissions
+                    return finish(result)
+                }
+                finish(ProbeResult(FailureClassifier.outcome(of: error, at: .connect)))
             }
         } catch {
-            finish(ProbeResult(FailureJudge.outcome(of: error.error, at: error.step, route: route)))
+            finish(ProbeResult(FailureClassifier.outcome(of: error.error, at: error.step, route: route)))
         }
     }
 

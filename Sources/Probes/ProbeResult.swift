@@ -75,6 +75,8 @@ public struct ProbeResult: Hashable, Sendable {
     public var received: Int
     /// The hop limit that an echo reply arrived with.
     public var hopLimit: Int?
+    /// How often the SYN of a TCP connection was sent again; most of the duration is the wait for that then.
+    public var retransmissions = 0
     public var page: PageAnswer?
     /// What is wrong with the server's certificate; `nil` when nothing is known against it.
     public var certificate: CertificateFailure?
@@ -105,6 +107,11 @@ public struct ProbeResult: Hashable, Sendable {
     /// Whether anything was found out.
     public var isAssessed: Bool {
         if case .notAssessed = outcome { false } else { true }
+    }
+
+    /// What this machine lacks, as a clause; `nil` unless that is why it failed.
+    public var shortage: String? {
+        if case .failure(.resources, let detail) = outcome { detail } else { nil }
     }
 
     /// Why it failed; `nil` when it did not.

@@ -73,26 +73,28 @@ public final class ProviderSet {
     ///   - loop: Serves them all.
     ///   - options: What to use and where to find it.
     ///   - names: Turns interface names into indexes.
-    ///   - listening: Which of the given addresses somebody listens on, at port 53; asked at every merge.
+    ///   - localServers: Reads what is known of the name servers at addresses of this machine.
     ///   - wired: Which wired interfaces there are; asked at every refresh.
     ///   - links: All links by index; read at every refresh.
     public init(
         loop: EventLoop,
         options: Options = Options(),
         names: InterfaceNames = .kernel,
-        listening: @escaping (Set<IPAddress>) -> Set<IPAddress> = { ListenerSocket.served($0) },
+        localServers: @escaping (Set<IPAddress>, Listener.Transport) -> LocalServerFacts = {
+            LocalServerFacts(of: $0, over: $1)
+        },
         wired: @escaping () -> WiredLinks = { WiredLinks() },
         links: @escaping () -> [Int: Link] = { [:] }
     ) {
         self.loop = loop
         self.options = options
-        servers = LocalServerWatch(loop: loop, listening: listening)
+        servers = LocalServerWatch(loop: loop, read: localServers)
         let timing = options.serviceTiming
         connection = BusConnection(loop: loop, address: options.busAddress, timing: options.busTiming)
         resolver = ResolverConfigurationWatcher(
             loop: loop,
             path: options.resolvConf,
-            directories: [options.resolvedDirectory]
+            directories: [options.resolvedDirectory, options.resolvedDirectory + "/netif"]
         )
         resolved = ResolvedProvider(connection: connection, names: names, timing: timing)
         manager = NetworkManagerProvider(connection: connection, names: names, timing: timing)
@@ -187,6 +189,11 @@ public final class ProviderSet {
     /// What Wi-Fi clients counted, by interface index, as of the last sample of the signal.
     public var radioCounters: [Int: RadioCounters] { wireless.counters }
 
+    /// Addresses of this machine changed: a name server at one of them is of another machine now, or of this one.
+    public func noteAddresses() {
+        if isRunning { servers.refresh() }
+    }
+
     /// A link changed: a team may have lost the port that it sends by.
     public func noteLinks() {
         if isRunning { virtual.noteLinks() }
@@ -227,8 +234,8 @@ public final class ProviderSet {
     }
 
     private var merged: ProviderFacts {
-        snapshot.merged { [servers] addresses in
-            servers.follow(addresses)
+        snapshot.merged { [servers, resolver] addresses in
+            servers.follow(addresses, over: resolver.configuration.usesTCP ? .tcp : .udp)
             return servers.served
         }
     }
@@ -238,7 +245,7 @@ public final class ProviderSet {
     private func connectClosures() {
         servers.onChange = { [weak self] in self?.note(.resolvConf) }
         resolver.onChange = { [weak self] in self?.note(.resolvConf) }
-        // systemd-resolved writes its files whenever its servers change, and does not announce it on the bus.
+        // systemd-resolved writes its files whenever its servers or the settings of a link change, and does not announce it.
         resolver.onEvent = { [weak self] in self?.resolved.refresh() }
         resolved.onChange = { [weak self] in self?.note(.resolved) }
         manager.onChange = { [weak self] in self?.note(.networkManager) }

@@ -40,7 +40,7 @@ public struct ProviderSnapshot: Hashable, Sendable {
     ///
     /// systemd-resolved speaks for its own stub only, NetworkManager for its own dnsmasq only, and resolv.conf for
     /// everything else. A radio is off when anybody says so.
-    /// - Parameter listening: Which of the given addresses a name server on this machine answers at.
+    /// - Parameter listening: At which of the given addresses a name server on this machine answers.
     /// - Returns: The facts a path is made of.
     public func merged(listening: (Set<IPAddress>) -> Set<IPAddress>) -> ProviderFacts {
         ProviderFacts(
@@ -71,15 +71,16 @@ public struct ProviderSnapshot: Hashable, Sendable {
 
     private func mergedDNS(listening: (Set<IPAddress>) -> Set<IPAddress>) -> DNSConfiguration {
         var dns = resolver
-        let addresses = Set(dns.servers.map(\.address.address.unmapped))
-        dns.servedHere = listening(addresses).intersection(addresses)
         if usesResolved {
             dns.upstream = resolved
             if resolved != nil { dns.source = "systemd-resolved" }
-        } else if addresses.allSatisfy(\.isLoopback), let managerUpstream {
+        } else if dns.servers.allSatisfy(\.destination.isLoopback), let managerUpstream {
             dns.upstream = managerUpstream
             dns.source = "NetworkManager"
         }
+        let behind = (dns.upstream ?? []).filter { $0.port == nil && !$0.destination.isLoopback }
+        let addresses = Set((dns.servers + behind).map(\.destination))
+        dns.servedHere = listening(addresses).intersection(addresses)
         return dns
     }
 

@@ -250,6 +250,10 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
             "✗ DNS: no name server is reachable\n  servers  192.0.2.53\n"
         ),
         ("{\"servers\":[],\"usable\":false}", "✗ DNS: no name server\n"),
+        (
+            "{\"servers\":[\"127.0.0.1\"],\"source\":\"f\",\"usable\":false,\"problem\":\"f cannot be read: EACCES\"}",
+            "✗ DNS: no name server is reachable\n  servers  127.0.0.1\n  problem  f cannot be read: EACCES\n  source   f\n"
+        ),
     ])
     func `name servers come with what is known of them`(dns: String, expected: String) throws {
         #expect(GatewayText(sheet: plain).dns(try json(dns)) == expected)

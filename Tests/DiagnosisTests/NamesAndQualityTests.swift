@@ -34,6 +34,22 @@ import Testing
         #expect(try #require(one.verdicts.first).say == "the name server 198.51.100.53 does not answer; 1 of 2 do")
     }
 
+    @Test func `of a server that programs query over TCP, connections count and datagrams do not`() throws {
+        func diagnosis(_ stream: NameServerEvidence.Answer, _ datagrams: NameServerEvidence.Answer) -> Diagnosis {
+            diagnose { servers in
+                for index in servers.indices {
+                    var server = NameServerEvidence(servers[index].address)
+                    (server.isQueriedOverTCP, server.stream, server.ipv4) = (true, stream, datagrams)
+                    servers[index] = server
+                }
+            }
+        }
+        #expect(diagnosis(.answered([]), .silent).codes == [])
+        let broken = diagnosis(.silent, .answered([]))
+        #expect(broken.codes == [.dnsUnreachable])
+        #expect(try #require(broken.verdicts.first?.action).contains("dig +tcp @"))
+    }
+
     @Test func `a server beyond a way that is blamed is not called dead`() {
         let diagnosis = Healthy.broken { evidence in
             evidence.cutOff([.ipv6])

@@ -131,6 +131,9 @@ import Testing
         #expect(try OrderedJSONEncoder().string(DNSDocument(Sample.dns)) == expected)
         let nothing = #"{"servers":[],"search":[],"source":"","usable":false}"#
         #expect(try OrderedJSONEncoder().string(DNSDocument(DNSState())) == nothing)
+        let unread = DNSState(problem: .unreadable(source: "f", error: "EACCES"))
+        let problem = nothing.dropLast() + #","problem":"f cannot be read: EACCES"}"#
+        #expect(try OrderedJSONEncoder().string(DNSDocument(unread)) == problem)
     }
 }
 

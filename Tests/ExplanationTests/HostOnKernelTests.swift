@@ -52,6 +52,16 @@ import Testing
         withExtendedLifetime(peer) {}
     }
 
+    @Test func `a path MTU that is not the link's is shown`() async throws {
+        let peer = try namespace.uplink()
+        try namespace.ip("route add 198.51.100.0/24 via 192.0.2.1 mtu 1300")
+        let run = try why.run("198.51.100.7")
+        #expect(
+            run.line("link") == "✓ link      eth0: up, veth wiredEthernet, mtu 1500; path MTU 1300, set for the route"
+        )
+        withExtendedLifetime(peer) {}
+    }
+
     @Test func `a black hole for some hosts leaves the others alone`() async throws {
         let peer = try namespace.uplink()
         try namespace.ip("route add blackhole 198.18.0.0/15")
@@ -88,6 +98,8 @@ import Testing
         #expect(value["chains"]?.array?.first?["verdict"]?.string == "unknown")
         // What is to stay on this machine would leave it.
         try namespace.run(["nft", "add rule inet t o ip ttl set 65"])
+        #expect(try why.run("203.0.113.1", without: capabilities).code == 1)
+        try namespace.run(["nft", "add rule inet t o ip frag-off set 0"])
         let untried = try why.run("203.0.113.1", without: capabilities)
         #expect(untried.code == 0)
         #expect(untried.line("firewall") == "? firewall  unknown without a test packet", "\(untried.text)")

@@ -338,6 +338,19 @@ import Testing
         let none = Self.judge(Self.facts(dns: DNSState())) { $0.probes = [Self.fresh] }
         #expect(none.state == .dnsBroken && Self.chain(none) == "++++x")
         #expect(none.message == "no name server is configured")
+        for (problem, message) in [
+            (
+                .unreadable(source: "/etc/resolv.conf", error: "Permission denied (EACCES)"),
+                "no name server is known, because /etc/resolv.conf cannot be read: Permission denied (EACCES)"
+            ),
+            (
+                .domainsOnly(stub: "systemd-resolved"),
+                "no name server for all domains is configured: 192.0.2.53 is for some domains only"
+            ),
+        ] as [(DNSProblem, String)] {
+            let limited = Self.judge(Self.facts(dns: DNSState(servers: [server], isUsable: false, problem: problem)))
+            #expect(limited.state == .dnsBroken && limited.message == message)
+        }
     }
 
     @Test func `all probes beyond fail: no Internet, unless an examination got through`() {

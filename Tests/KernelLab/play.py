@@ -1,12 +1,13 @@
 # Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 """In the guest: plays scenarios, several at once, each in a process of its own, and writes a record a line."""
-import argparse, json, math, os, re, signal, subprocess, sys, time, traceback
+import argparse, fcntl, json, math, os, re, signal, subprocess, sys, time, traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 from scenarios import SCENARIOS  # noqa: E402
 
 RESULTS = "/out/results.jsonl"
+LOCK = "/run/results.lock"
 DEADLINE = 200
 ORACLE = os.path.join(os.path.dirname(HERE), "Oracle/oracle")
 # What a machine without these modules leaves out: all of it is played first.
@@ -15,7 +16,9 @@ ORACLE_NAMES = ("bond/", "team/", "vrf/", "wireguard/")
 
 def report(record):
     """Appends a record, whole: several processes do."""
-    with open(RESULTS, "ab", buffering=0) as file:
+    # Writes that only append overwrite one another on 9p.
+    with open(LOCK, "w") as lock, open(RESULTS, "ab", buffering=0) as file:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         file.write(json.dumps(record).encode() + b"\n")
 
 

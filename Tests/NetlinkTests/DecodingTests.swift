@@ -252,6 +252,38 @@ import Testing
         #expect(RouteEntry(bytes: bytes) == nil)
     }
 
+    @Test(
+        arguments: [
+            (2, 0x4_0200, 29_700, RouteException(isRedirect: true, expiresIn: 297)),
+            (2, 0x200, 60_000, RouteException(isRedirect: false, expiresIn: 600)), (2, 0x200, 0, nil),
+            (10, 0x200, 0, RouteException(isRedirect: true)), (10, 0, 60_000, nil),
+        ] as [(UInt8, UInt32, Int32, RouteException?)]
+    )
+    func `what the kernel learned of one destination is an exception`(
+        family: UInt8,
+        flags: UInt32,
+        ticks: Int32,
+        expected: RouteException?
+    ) {
+        let times = [UInt8](repeating: 0, count: 8) + Question.bytes(of: ticks) + [UInt8](repeating: 0, count: 20)
+        let bytes = Builder.route(family: family, flags: flags).attribute(4, 3).attribute(12, times).bytes
+        #expect(RouteEntry(bytes: bytes)?.answer.exception == expected)
+    }
+
+    @Test func `the path MTU is one of the metrics`() {
+        let metrics = Builder().attribute(8, 1260).attribute(2, 1300)
+        #expect(RouteEntry(bytes: Builder.route().attribute(8, metrics).bytes)?.answer.mtu == 1300)
+        #expect(RouteEntry(bytes: Builder.route().attribute(8, Builder().attribute(2, 0)).bytes)?.answer.mtu == nil)
+        #expect(RouteEntry(bytes: Builder.route().bytes)?.answer.mtu == nil)
+    }
+
+    @Test func `attributes that this version does not know are counted`() {
+        let route = Builder.route().attribute(31, 1).attribute(32, 1).attribute(50, 2)
+        #expect(RouteEntry(bytes: route.bytes)?.answer.unknownAttributes == [32, 50])
+        let link = Builder.link(index: 3).attribute(3, "v0").attribute(69, 1).attribute(70, 1)
+        #expect(Link(bytes: link.bytes)?.unknownAttributes == [70])
+    }
+
     @Test func `an unknown type is told as such`() {
         #expect(RouteEntry(bytes: Builder.route(type: 99).bytes)?.answer.type == .unspecified)
     }

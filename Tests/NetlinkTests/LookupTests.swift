@@ -162,6 +162,20 @@ import Testing
         withExtendedLifetime(peer) {}
     }
 
+    @Test(arguments: [(0, false), (1, true), (2, false)])
+    func `what a strict reverse path filter drops is a failure of its own`(mode: Int, isDropped: Bool) async throws {
+        let first = try namespace.uplink()
+        let second = try namespace.uplink("w0", network: "198.51.100", sixth: "2001:db8:2")
+        try namespace.run("sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.w0.rp_filter=\(mode)")
+        try namespace.ip("route add default via 192.0.2.1 dev v0")
+        let own = try #require(IPAddress("198.51.100.2"))
+        let query = RouteQuery(own, kind: .decision, source: Self.probe4, inputInterface: try index("w0"))
+        let answer = kernel.lookup(query)
+        #expect((answer == .failure(.blackhole)) == isDropped, "\(answer)")
+        if !isDropped { #expect(try answer.get().type == .local) }
+        withExtendedLifetime((first, second)) {}
+    }
+
     @Test func `a gateway may be of the other family`() async throws {
         let peer = try namespace.uplink()
         try namespace.ip("-4 route add default via inet6 fe80::1 dev v0")

@@ -167,7 +167,10 @@ import Testing
             found = try socket.listeners(port: 53)
             await namespace.loop.sleep(for: .milliseconds(2))
         }
-        #expect(found == [Listener(transport: transport, address: .of(address), port: 53)])
+        #expect(found.map(\.transport) == [transport] && found.map(\.address) == [.of(address)])
+        #expect(found.map(\.port) == [53] && found.map(\.index) == [nil])
+        #expect(ListenerSocket.served([.of("127.0.0.53"), .of("::1")], over: transport).isEmpty == false)
+        #expect(ListenerSocket.served([.of("127.0.0.53")], over: transport == .udp ? .tcp : .udp).isEmpty)
         let elsewhere = try socket.listeners(port: 54)
         #expect(elsewhere == [])
         #expect(found.allSatisfy { $0.serves(.of(address == "0.0.0.0" ? "127.0.0.53" : address)) })
@@ -184,6 +187,68 @@ import Testing
         expected: Bool
     ) async {
         #expect(Listener(transport: .udp, address: .of(bound), port: 53).serves(.of(asked)) == expected)
+    }
+
+    private func addAddresses() throws {
+        try namespace.ipBatch([
+            "link set lo up", "link add d0 type ifb", "link set d0 up", "addr add 192.0.2.2/24 dev d0",
+            "addr add 2001:db8::2/64 dev d0 nodad",
+        ])
+    }
+
+    @Test(
+        arguments: [
+            ("AF_INET", "0.0.0.0", "lo", false, ["127.0.0.1"]), ("AF_INET", "0.0.0.0", "d0", false, ["192.0.2.2"]),
+            ("AF_INET", "192.0.2.2", "lo", false, []), ("AF_INET6", "::", nil, true, ["2001:db8::2", "::1"]),
+            ("AF_INET6", "::", nil, false, ["192.0.2.2", "127.0.0.1", "2001:db8::2", "::1"]),
+            ("AF_INET6", "::ffff:192.0.2.2", nil, false, ["192.0.2.2"]),
+            ("AF_INET6", "::", "d0", false, ["192.0.2.2", "2001:db8::2"]),
+            ("AF_INET6", "::", "lo", true, ["::1"]),
+        ] as [(String, String, String?, Bool, [String])]
+    )
+    func `what the kernel delivers to a socket is what it is said to serve`(
+        family: String,
+        bound: String,
+        device: String?,
+        isIPv6Only: Bool,
+        served: [String]
+    ) async throws {
+        try addAddresses()
+        let server = try RunningCommand([
+            "nsenter", "--net=\(namespace.path)", "python3", "-c",
+            """
+            import socket, sys
+            s = socket.socket(socket.\(family), socket.SOCK_DGRAM)
+            if socket.\(family) == socket.AF_INET6: s.setsockopt(41, socket.IPV6_V6ONLY, \(isIPv6Only ? 1 : 0))
+            if '\(device ?? "")': s.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b'\(device ?? "")')
+            s.bind(('\(bound)', 53))
+            while True:
+                query, peer = s.recvfrom(512)
+                s.sendto(query[:2] + b"\\x80\\x05" + query[4:], peer)
+            """,
+        ])
+        await namespace.loop.eventually("the socket") { (try? namespace.run("ss -Hlun"))?.contains(":53") == true }
+        await namespace.loop.eventually { LocalDestinations.among([.of("2001:db8::2")], as: .dns).count == 1 }
+        let all: Set<IPAddress> = Set(["192.0.2.2", "127.0.0.1", "2001:db8::2", "::1"].map { .of($0) })
+        #expect(ListenerSocket.served(all) == Set(served.map { .of($0) }))
+        let answered = all.filter { address in
+            guard var query = try? LocalServerQuery(to: address) else { return false }
+            return query.wait(atMost: .milliseconds(300)) == .answered
+        }
+        #expect(answered == Set(served.map { .of($0) }))
+        withExtendedLifetime(server) {}
+    }
+
+    @Test func `an address of another machine is not queried`() async throws {
+        try addAddresses()
+        for address in ["192.0.2.1", "198.51.100.1", "2001:db8::1"] {
+            #expect(throws: Errno.addressNotAvailable) { _ = try LocalServerQuery(to: .of(address)) }
+            #expect(throws: Errno.addressNotAvailable) { _ = try LocalServerQuery(to: .of(address), isStream: true) }
+        }
+        let own: Set<IPAddress> = Set(["192.0.2.2", "127.0.0.1", "2001:db8::2", "::1"].map { .of($0) })
+        let all = own.union([.of("192.0.2.1"), .of("2001:db8::1")])
+        // The kernel adds the route of an IPv6 address a little later.
+        await namespace.loop.eventually { LocalDestinations.among(all, as: .dns) == own }
     }
 }
 

@@ -100,6 +100,12 @@ import Testing
         )
     }
 
+    @Test(arguments: [(nil, "06001d00"), (4, "06001c00")] as [(Int?, String)])
+    func `the port of a packet is where it goes to, of an answer where it comes from`(input: Int?, kind: String) {
+        let query = RouteQuery(.of("1.1.1.1"), kind: .entry, inputInterface: input, transport: .https)
+        #expect(words(.lookup(query)).suffix(4) == ["05001b00", "06000000", kind, "01bb0000"])
+    }
+
     @Test func `a plain lookup tells its destination alone`() {
         let four = Question.lookup(RouteQuery(.of("1.1.1.1"), kind: .entry))
         #expect(words(four) == ["02200000", "00000000", "00300000", "08000100", "01010101"])

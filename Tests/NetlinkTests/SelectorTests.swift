@@ -29,6 +29,12 @@ import Testing
             (header().attribute(12, [0, 0, 0, 1, 0, 0, 0, 2]), "tun_id 4294967298"),
             (header().attribute(12, [1, 2, 3]), "tun_id 0"),
             (header().attribute(25, [10]), "dscp 10"),
+            (header().attribute(25, [0]).attribute(30, [0x3F]), "dscp 0"),
+            (header().attribute(30, [0x38]).attribute(25, [8]), "dscp 8/0x38"),
+            (header(family: 10).attribute(26, [0, 0, 0, 0]).attribute(27, [0, 8, 0, 0]), "flowlabel 0/0x80000"),
+            (header(family: 10).attribute(26, [0, 0, 0, 5]).attribute(27, [0, 0x0F, 0xFF, 0xFF]), "flowlabel 0x5"),
+            (header().attribute(24, [128, 1, 128, 1]).attribute(29, [0x80, 0xFF]), "dport 384/0xff80"),
+            (header().attribute(28, [0xFF, 0xFF]).attribute(23, [22, 0, 22, 0]), "sport 22"),
             (header(family: 10).attribute(26, [0, 1, 2, 3]), "flowlabel 0x10203"),
             (header(flags: 2), "not all"),
             (header().attribute(19, [0]), "all"),
@@ -43,6 +49,13 @@ import Testing
     )
     func `one selector`(bytes: Builder, selector: String) {
         #expect(PolicyRule(bytes: bytes.bytes)?.selector == selector)
+    }
+
+    @Test func `what this version does not know is counted, and what says nothing of packets is not`() {
+        let bytes = Self.header().attribute(11, 5).attribute(21, [3]).attribute(31, [1]).attribute(40, [2]).bytes
+        #expect(PolicyRule(bytes: bytes)?.unknownAttributes == [31, 40])
+        #expect(PolicyRule(bytes: bytes)?.selector == "all")
+        #expect(PolicyRule(bytes: Self.header().attribute(30, [0x38]).bytes)?.unknownAttributes == [])
     }
 
     @Test func `all selectors at once come in the order of ip-rule, whatever the kernel's`() {

@@ -1,6 +1,6 @@
 # Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 """What becomes of the next packet, found out by sending it."""
-import collections, json, subprocess
+import collections, json, os, stat, subprocess
 
 from sender import Flow
 
@@ -127,10 +127,19 @@ class Prober:
         said = [subprocess.run(command, capture_output=True, text=True).stdout for command in commands]
         return bool(said[0].strip() or said[1].strip() or "block" in said[2])
 
-    def name_servers(self):
+    def resolver_lines(self):
+        """The words of resolv.conf; none where the daemon's user must not read it."""
+        if self.world.user and not os.stat(self.world.resolver).st_mode & stat.S_IROTH:
+            return []
         with open(self.world.resolver) as file:
-            words = [line.split() for line in file]
-        return [line[1] for line in words if len(line) > 1 and line[0] == "nameserver"] or ["127.0.0.1"]
+            return [line.split() for line in file]
+
+    def name_servers(self):
+        return [line[1] for line in self.resolver_lines() if len(line) > 1 and line[0] == "nameserver"] or ["127.0.0.1"]
+
+    def name_protocol(self):
+        """What the C library queries name servers by."""
+        return "tcp" if ["options", "use-vc"] in self.resolver_lines() else "udp"
 
     def send(self, flows):
         """Sends all, and waits until all that the kernel took were seen, or long enough."""
@@ -163,13 +172,13 @@ class Prober:
             return Outcome(sent.flow, False, error, None, sent.source, None, False, False)
         interface, captive = links.get(frame.sender, (frame.sender, False))
         if not routable(frame):
-            works, error = False, f"from {frame.source}, which no router forwards"
+            works, error = False, f"from {frame.source} to {frame.destination}, which no router forwards"
         return Outcome(sent.flow, works, error, interface, frame.source, frame.gateway, True, captive)
 
     def measure(self, interfaces=(), more=()):
         flows = default_flows(4) + default_flows(6) + list(more)
         servers = self.name_servers()
-        queries = [Flow("udp", server, 53) for server in servers]
+        queries = [Flow(self.name_protocol(), server, 53) for server in servers]
         bound = [Flow("tcp", destination, 443, interface) for interface in interfaces for family in (4, 6)
                  for destination in destinations(family)[:1]]
         outcomes = self.send(flows + queries + bound)
@@ -198,7 +207,7 @@ class Prober:
         """A name server of this machine is not seen at the other end; it counts when it answers."""
         if outcome.left or outcome.error is not None and outcome.error != "answered by this machine":
             return outcome
-        sent = self.world.sender.send([Flow("udp", server, 53)])[0]
+        sent = self.world.sender.send([outcome.flow])[0]
         return outcome._replace(works=True, error=None) if sent.answered and sent.error is None else outcome
 
 
@@ -208,7 +217,8 @@ def silent(failed, plugged, dead):
 
 
 def routable(frame):
-    """Whether a router may forward a packet with this source (RFC 4291 section 2.5.6), or answer one from nobody."""
-    if frame.source in ("0.0.0.0", "::"):
+    """Whether a router may forward a packet with this source (RFC 4291 section 2.5.6), or answer one from nobody; one to
+    loopback it drops (RFC 1122 section 3.2.1.3)."""
+    if frame.source in ("0.0.0.0", "::") or frame.destination.startswith("127."):
         return False
     return not frame.source.startswith("fe80:") or frame.destination.startswith("fe80:")

@@ -10,7 +10,7 @@ import collections, ctypes, errno, os, queue, select, socket, struct, subprocess
 LIBC = ctypes.CDLL(None, use_errno=True)
 CLONE_NEWNET = 0x40000000
 ETH_IP, ETH_ARP, ETH_IP6 = 0x0800, 0x0806, 0x86DD
-SYN, ACK = 0x02, 0x10
+SYN, PSH, ACK = 0x02, 0x08, 0x10
 VXLAN_PORT = 4789
 
 # What was sent: the port where it was seen, the hardware address it came from, the gateway it was given to (None for
@@ -242,6 +242,8 @@ class Wire(threading.Thread):
                 reply(packet(destination, source, protocol, udp + segment[8:16] + frame))
             return self.handle(port, segment[16:], wrap)
         if protocol == socket.IPPROTO_TCP and (len(segment) < 20 or segment[13] & (SYN | ACK) != SYN):
+            if dport == 53 and len(segment) >= 20:
+                self.answer_stream(source, destination, segment, reply)
             return
         holder = self.holders.get(receiver)
         gateway = text(holder) if holder is not None and holder != destination else None
@@ -259,6 +261,19 @@ class Wire(threading.Thread):
             body = answer_to(segment[8:])
             answer = struct.pack("!HHHH", dport, sport, 8 + len(body), 0) + body
             reply(packet(destination, source, protocol, segment_with_checksum(destination, source, protocol, answer, 6)))
+
+    @staticmethod
+    def answer_stream(source, destination, segment, reply):
+        """Answers a DNS query that is one segment of a connection (RFC 1035 section 4.2.2)."""
+        sport, dport, number, acknowledged = struct.unpack("!HHII", segment[:12])
+        query = segment[(segment[12] >> 4) * 4:]
+        if len(query) < 14:
+            return
+        body = answer_to(query[2:])
+        answer = struct.pack("!HHIIBBHHH", dport, sport, acknowledged, (number + len(query)) & 0xFFFFFFFF, 0x50, PSH | ACK,
+                             65535, 0, 0) + struct.pack("!H", len(body)) + body
+        reply(packet(destination, source, socket.IPPROTO_TCP,
+                     segment_with_checksum(destination, source, socket.IPPROTO_TCP, answer, 16)))
 
     def answer_solicitation(self, port, source, segment, framed):
         """Answers a neighbour solicitation (RFC 4861 section 4.3); one that looks for a duplicate only if there is one."""

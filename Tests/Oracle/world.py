@@ -3,7 +3,7 @@
 
 A step is one line: a command of ip(8) or nft(8), or one of the words of `World.WORDS`.
 """
-import ctypes, fcntl, os, socket, struct, subprocess, time
+import ctypes, fcntl, os, signal, socket, struct, subprocess, time
 
 from measure import destinations
 from sender import Flow, Sender
@@ -46,6 +46,7 @@ class World:
         self.sender = Sender(self.user)
         self.wire = Wire()
         self.tunnels = {}
+        self.listeners = {}
         self.lay_cables()
 
     # The machine
@@ -184,15 +185,40 @@ class World:
     def resolver_step(self, *words):
         self.write_resolver(" ".join(words))
 
-    def listen(self, address, port="53"):
-        """A name server on this machine that finds an address of each name."""
-        one = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM)
+    def listen(self, address, port="53", *options):
+        """A name server on this machine that finds an address of each name; options: tcp, v6only, device=NAME."""
+        is_stream = "tcp" in options
+        one = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET,
+                            socket.SOCK_STREAM if is_stream else socket.SOCK_DGRAM)
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if ":" in address:
+            one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, int("v6only" in options))
+        for option in options:
+            if option.startswith("device="):
+                one.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, option[7:].encode())
         one.bind((address, int(port)))
-        if os.fork() == 0:
+        if is_stream:
+            one.listen()
+        process = os.fork()
+        if process == 0:
             while True:
+                if is_stream:
+                    one.accept()[0].close()
+                    continue
                 query, client = one.recvfrom(4096)
                 one.sendto(answer_to(query), client)
+        self.listeners[address] = process
         one.close()
+
+    def unlisten(self, address):
+        """Ends the name server at an address."""
+        process = self.listeners.pop(address)
+        os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)
+
+    def mode(self, bits):
+        """Sets the mode of resolv.conf."""
+        os.chmod(self.resolver, int(bits, 8))
 
     def many(self, command, template):
         """A full table: `many add|del ROUTE` with {n} for each of the 223 first octets of unicast addresses."""
@@ -201,7 +227,8 @@ class World:
 
     WORDS = {"nft": nft, "far": far, "sysctl": sysctl, "advertise": advertise, "silence": silence, "speak": speak,
              "duplicate": duplicate, "permanent": permanent, "tun": tun, "untun": untun, "resolver": resolver_step,
-             "listen": listen, "many": many, "wg": wg, "teamnl": teamnl, "sleep": lambda self, seconds: time.sleep(float(seconds)),
+             "listen": listen, "unlisten": unlisten, "mode": mode, "many": many, "wg": wg, "teamnl": teamnl,
+             "sleep": lambda self, seconds: time.sleep(float(seconds)),
              "send": lambda self: self.traffic()}
 
     def traffic(self):

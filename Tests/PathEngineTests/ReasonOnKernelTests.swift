@@ -225,6 +225,24 @@ import Testing
         #expect(!subject.changes.contains { $0.current.status == .satisfied && $0.current.ipv6 == nil })
     }
 
+    @Test func `a router behind Ethernet without ARP is out of reach until somebody makes an entry`() async throws {
+        let peer = try Namespace()
+        try namespace.cable("v0", 1, to: peer)
+        let subject = try Subject()
+        try namespace.ipBatch(["addr add 192.0.2.2/24 dev v0", "route add default via 192.0.2.1"])
+        await subject.satisfied()
+        try namespace.ip("link set v0 arp off")
+        await subject.unsatisfied(.gatewayUnreachable)
+        let text = ReasonText(.gatewayUnreachable, subject.path.subject)
+        #expect(
+            text.clause
+                == "ARP is off on v0, so that packets do not carry the hardware address of the IPv4 gateway"
+        )
+        try namespace.ip("neigh replace 192.0.2.1 dev v0 lladdr 02:00:00:00:00:07 nud permanent")
+        await subject.satisfied()
+        withExtendedLifetime(peer) {}
+    }
+
     @Test func `an address that somebody else has never satisfies`() async throws {
         let peer = try Namespace()
         try namespace.cable("v0", 1, to: peer)

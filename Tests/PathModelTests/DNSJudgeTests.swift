@@ -93,6 +93,90 @@ import Testing
         #expect(verdict(dns) == isListening)
     }
 
+    @Test func `a server of this machine counts only where packets to it stay here (S35)`() throws {
+        let dns = DNSConfiguration(servers: [server("127.0.0.1")], servedHere: [.v4(0x7F00_0001)])
+        #expect(!verdict(dns) { $0.table.fixed[.v4(0x7F00_0001)] = .noRoute })
+        // The rule for the table local is behind one that leads elsewhere.
+        #expect(
+            !verdict(dns) {
+                $0.table.leadsToLocal = false
+                $0.route("127.0.0.1/32", "eth0") { $0.source = .v4(0x7F00_0001) }
+            }
+        )
+        // A recording does not have the answer.
+        #expect(verdict(dns) { $0.table.fixed[.v4(0x7F00_0001)] = .other(5) })
+        // The sockets of the C library are not bound to the interface of a monitor.
+        var world = World.ordinary()
+        world.facts.dns = dns
+        #expect(world.path(MonitorPolicy(outputInterface: "eth0")).supportsDNS)
+    }
+
+    @Test(arguments: [("0.0.0.0", "127.0.0.1"), ("::", "::1")])
+    func `an address that stands for any is loopback (S35)`(text: String, loopback: String) throws {
+        let served = try #require(IPAddress(loopback))
+        for answers in [true, false] {
+            let dns = DNSConfiguration(servers: [server(text)], servedHere: answers ? [served] : [])
+            #expect(verdict(dns) { $0.add("::1/128", on: "lo", scope: 254) } == answers)
+        }
+    }
+
+    @Test(arguments: [(Transport.dns, false), (.dnsOverTCP, true)])
+    func `over TCP the fate of connections counts (S35)`(transport: Transport, usesTCP: Bool) {
+        for isQueriedOverTCP in [false, true] {
+            var server = server("8.8.8.8")
+            server.isQueriedOverTCP = isQueriedOverTCP
+            let dns = DNSConfiguration(servers: [server])
+            let isUsable = verdict(dns) {
+                $0.table.rules.append(
+                    FakeTable.Rule(priority: 1, failure: .prohibited, transport: transport)
+                )
+            }
+            #expect(isUsable == (isQueriedOverTCP != usesTCP))
+        }
+    }
+
+    @Test func `servers for some domains only do not resolve names in general (S35)`() {
+        var limited = server("8.8.8.8")
+        limited.isForDomainsOnly = true
+        for (upstream, problem) in [
+            ([limited], .domainsOnly(stub: "systemd-resolved")), ([], .noUpstream(stub: "systemd-resolved")),
+            ([limited, server("9.9.9.9")], nil),
+        ] as [([DNSServer], DNSProblem?)] {
+            var world = World.ordinary()
+            world.facts.dns = DNSConfiguration(
+                servers: [server("127.0.0.53")],
+                upstream: upstream,
+                source: "systemd-resolved",
+                servedHere: [.v4(0x7F00_0035)]
+            )
+            let dns = world.path().dns
+            #expect(dns.isUsable == (problem == nil) && dns.problem == problem && dns.servers == upstream)
+        }
+    }
+
+    @Test func `a file that cannot be read is named (S36)`() {
+        var world = World.ordinary()
+        world.facts.dns = DNSConfiguration(source: "/etc/resolv.conf", unreadable: "Permission denied (EACCES)")
+        let dns = world.path().dns
+        #expect(!dns.isUsable)
+        #expect(dns.problem?.description == "/etc/resolv.conf cannot be read: Permission denied (EACCES)")
+    }
+
+    @Test func `a server beside a stub counts by itself (S35)`() {
+        let dns = DNSConfiguration(
+            servers: [server("127.0.0.53"), server("8.8.8.8")],
+            upstream: [server("10.9.9.9")],
+            servedHere: [.v4(0x7F00_0035)]
+        )
+        #expect(verdict(dns) { $0.table.fixed[.v4(0x0A09_0909)] = .noRoute })
+        #expect(
+            !verdict(dns) {
+                $0.table.fixed[.v4(0x0A09_0909)] = .noRoute
+                $0.table.fixed[.v4(0x0808_0808)] = .noRoute
+            }
+        )
+    }
+
     @Test func `the C library's default for a missing file is a loopback server (S35)`() {
         #expect(DNSConfiguration().servers.map(\.description) == ["127.0.0.1"])
         #expect(!verdict(DNSConfiguration()))

@@ -64,7 +64,117 @@ import Testing
         #expect(path.gateways.map(\.family) == [.ipv4, .ipv4, .ipv6])
     }
 
+    // MARK: - Redirects
+
+    @Test(arguments: [AddressFamily.ipv4, .ipv6])
+    func `the router that a redirect names is the gateway, and its neighbour counts (S20)`(family: AddressFamily) {
+        var world = World.ordinary()
+        let (probe, router) =
+            family == .ipv4 ? ("1.1.1.1", "192.0.2.2") : ("2606:4700:4700::1111", "fe80::2")
+        world.table.redirects = [IPAddress(probe) ?? .v4(0): IPAddress(router) ?? .v4(0)]
+        let name = family == .ipv4 ? router : "\(router)%eth0"
+        let path = world.path()
+        #expect(path.gatewayTexts.contains(name) && path.gateways.count == 2)
+        #expect(path.warnings.isEmpty)
+        let key = NeighborKey(index: 2, address: IPAddress(router) ?? .v4(0))
+        #expect(world.evaluate().neighbors.gateways.contains(key))
+        fail(&world, 2, router)
+        #expect(world.path().warnings == [.gatewayUnresolved])
+        #expect(world.path().gateways.first { $0.family == family }?.isReachable == false)
+    }
+
+    @Test func `of several nexthops only one by another interface is replaced by a redirect`() {
+        var world = twoLegs()
+        world.table.redirects = [.v4(0x0101_0101): .v4(0xC000_0202)]
+        #expect(world.path().gatewayTexts == ["192.0.2.2", "198.51.100.1"])
+        world.table.routes[0].legs[1] = RouteLeg(index: 2, gateway: .v4(0xC000_0203))
+        #expect(world.path().gatewayTexts == ["192.0.2.1", "192.0.2.3"])
+        #expect(world.path().warnings.isEmpty)
+    }
+
+    // MARK: - Reverse path filters, links without ARP
+
+    @Test func `a family whose answers a reverse path filter drops is not open, and the interface not available (S24)`()
+    {
+        var world = World.ordinary()
+        world.link("eth1", 3)
+        world.add("198.51.100.10/24", on: "eth1")
+        world.route("0.0.0.0/0", "eth1", via: "198.51.100.1", metric: 200)
+        #expect(world.path().names == ["eth0", "eth1"])
+        world.table.reverseFiltered = [3]
+        #expect(world.path().names == ["eth0"] && world.path().supportsIPv4)
+        world.table.reverseFiltered = [2]
+        // The route back of ordinary packets is their own.
+        #expect(world.path().supportsIPv4)
+        let marked = MonitorPolicy(name: "marked", mark: 7)
+        // IPv6 has no such filter.
+        #expect(world.path(marked).supportsIPv6 && !world.path(marked).supportsIPv4)
+        world.removeRoutes("::/0")
+        let path = world.path(marked)
+        #expect(path.reason == .noSourceAddress && path.subject?.interface == "eth0")
+        #expect(path.subject?.obstacle == .reversePathFilter(.v4(0xC000_020A)))
+        let query = world.table.log.queries.last { $0.inputInterface == 2 }
+        #expect(query?.source == .v4(0x0101_0101) && query?.mark == 0 && query?.destination == .v4(0xC000_020A))
+    }
+
+    @Test(arguments: [nil, "veth", "bridge", "vlan"])
+    func `a router behind Ethernet without ARP is reached by an entry that somebody made only (S21)`(
+        kind: String?
+    ) throws {
+        var world = World.ordinary()
+        world.removeRoutes("::/0")
+        world.change("eth0") { link in
+            link.kind = kind
+            link.flags.insert(.noARP)
+        }
+        let path = world.path()
+        #expect(path.reason == .gatewayUnreachable && path.subject?.obstacle == .noARP)
+        let router = NeighborKey(index: 2, address: .v4(0xC000_0201))
+        let demand = world.evaluate().neighbors
+        #expect(demand.rivals.contains(router))
+        _ = world.state.watch(demand)
+        for (state, isOpen) in [(NeighborState.noARP, false), (.permanent, true), (.stale, true)] {
+            _ = world.state.note(Neighbor(index: 2, address: router.address, state: state), of: router)
+            #expect((world.path().status == .satisfied) == isOpen, "\(state)")
+        }
+    }
+
+    @Test(arguments: ["ipvlan", "wireguard", "dummy", "netkit"])
+    func `links that need no hardware addresses are left alone`(kind: String) {
+        var world = World.ordinary()
+        world.change("eth0") { link in
+            link.kind = kind
+            link.flags.insert(.noARP)
+        }
+        #expect(world.path().reason != .gatewayUnreachable)
+    }
+
     // MARK: - Gateways
+
+    @Test func `a default route without a router is silent when destinations do not answer (S52)`() {
+        var world = World()
+        world.link("eth0", 2)
+        world.add("192.0.2.10/24", on: "eth0")
+        world.route("0.0.0.0/0", "eth0")
+        world.facts.dns = DNSConfiguration(servers: [DNSServer(ScopedAddress(.v4(0x0808_0808)))])
+        let probe = world.policy.probes[.ipv4]?.first ?? .v4(0)
+        let wanted = [probe, .v4(0x0808_0808)].map { NeighborKey(index: 2, address: $0) }
+        #expect(world.evaluate().neighbors.rivals == Set(wanted))
+        #expect(world.path().warnings == [] && world.path().ipv4?.isOnLink == true)
+        fail(&world, 2, "\(probe)")
+        #expect(world.path().warnings == [.gatewayUnresolved] && world.path().ipv4?.isUnanswered == true)
+        #expect(world.path().status == .satisfied)
+        world.policy.isGatewayStrict = true
+        #expect(world.path().reason == .gatewayUnreachable)
+        // One that answers, as with proxy ARP, is enough.
+        _ = world.state.watch(NeighborDemand(rivals: Set(wanted)))
+        let entry = Neighbor(index: 2, address: .v4(0x0808_0808), state: .stale)
+        _ = world.state.apply(.neighbor(entry, removed: false), at: world.now)
+        #expect(world.path().warnings == [])
+        // Nothing has to answer on a link without ARP.
+        world.change("eth0") { $0.flags.insert([.pointToPoint, .noARP]) }
+        #expect(world.path().ipv4?.isOnLink == false && world.evaluate().neighbors.rivals.isEmpty)
+    }
 
     @Test func `one silent gateway of two is a warning, both are an outage where that counts (S52)`() {
         var world = twoLegs()

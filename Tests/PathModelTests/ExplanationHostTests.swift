@@ -16,6 +16,20 @@ import Testing
         #expect(try world.host("192.0.2.8").text(.route) == "192.0.2.0/24 dev eth0")
     }
 
+    @Test func `a redirect and a path MTU are those of the destination`() throws {
+        var world = ExplanationWorld()
+        world.world.table.redirects = [.v4(0x0808_0808): .v4(0xC000_0202)]
+        world.world.table.pathMTUs = [.v4(0x0808_0404): 1300]
+        world.neighbors = [Neighbor(index: 2, address: .v4(0xC000_0202), state: .failed)]
+        let redirected = try world.host("8.8.8.8")
+        #expect(redirected.text(.route) == "default via 192.0.2.1 dev eth0 metric 100")
+        #expect(redirected.text(.nexthop) == "192.0.2.2 on eth0, by an ICMP redirect")
+        #expect(redirected.broken?.fault == "the IPv4 gateway 192.0.2.2 does not answer on eth0")
+        let narrow = try world.host("8.8.4.4")
+        #expect(narrow.text(.nexthop) == "192.0.2.1 on eth0" && narrow.broken == nil)
+        #expect(narrow.text(.link).hasSuffix("mtu 1500; path MTU 1300 to 8.8.4.4, learned by ICMP, expires in 300 s"))
+    }
+
     @Test func `this machine needs no neighbour and no name`() throws {
         var world = ExplanationWorld()
         world.world.route("192.0.2.10/32", "eth0", type: .local)

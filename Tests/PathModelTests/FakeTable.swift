@@ -25,6 +25,7 @@ struct FakeTable: ForwardingTable {
         var priority: UInt32
         var table: UInt32 = 254
         var failure: RouteFailure?
+        var family: AddressFamily?
         var mark: UInt32?
         var isMarkInverted = false
         var uids: ClosedRange<UInt32>?
@@ -42,6 +43,7 @@ struct FakeTable: ForwardingTable {
                     [0, asked.port].contains(transport.port)
                 else { return false }
             }
+            if let family, query.destination.family != family { return false }
             if let origin, !origin.covers(query.source) { return false }
             if let mark, (query.mark == mark) == isMarkInverted { return false }
             if let uids, !uids.contains(query.uid ?? 0) { return false }
@@ -60,6 +62,11 @@ struct FakeTable: ForwardingTable {
     var fixed: [IPAddress: RouteFailure] = [:]
     /// The same for every destination of a family.
     var refusals: [AddressFamily: RouteFailure] = [:]
+    /// What the kernel learned of destinations: the router of a redirect, and the path MTU.
+    var redirects: [IPAddress: IPAddress] = [:]
+    var pathMTUs: [IPAddress: Int] = [:]
+    /// Interfaces by which the reverse path filter drops what comes in.
+    var reverseFiltered: Set<Int> = []
     /// What becomes of packets behind the table.
     var output = OutputAnswer.open
     /// Whether sockets that are bound to nothing receive what arrives in a VRF.
@@ -79,6 +86,7 @@ struct FakeTable: ForwardingTable {
 
     func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure> {
         log.queries.append(query)
+        if let input = query.inputInterface, reverseFiltered.contains(input) { return .failure(.blackhole) }
         if let failure = fixed[query.destination] ?? refusals[query.destination.family] { return .failure(failure) }
         if leadsToLocal, query.outputInterface == nil, let holder = holder(of: query.destination) {
             let length = query.destination.family.bitWidth
@@ -102,6 +110,18 @@ struct FakeTable: ForwardingTable {
     }
 
     var asksForTransport: Bool { rules.contains { $0.transport != nil } }
+
+    func marksExempt(fromTable number: UInt32, _ family: AddressFamily) -> [UInt32] {
+        rules.filter { $0.table == number && $0.isMarkInverted }.compactMap(\.mark)
+    }
+
+    func carriesRoutes(_ index: Int) -> Bool {
+        // The prefixes of the interface's own addresses are the kernel's.
+        let own = (state.addresses[index] ?? []).map { IPPrefix($0.value.address, length: $0.value.prefixLength) }
+        return routes.contains { route in
+            !own.contains(route.prefix) && route.legs.contains { $0.index == index }
+        }
+    }
 
     func defaultRoutes(_ family: AddressFamily, table: UInt32) -> [RouteAnswer] {
         routes.filter { $0.prefix.length == 0 && $0.prefix.address.family == family && $0.table == table }
@@ -147,7 +167,13 @@ struct FakeTable: ForwardingTable {
             answer.prefixLength = query.destination.family.bitWidth
             answer.preferredSource =
                 query.source ?? route.source ?? source(for: legs.first?.index, family: query.destination.family)
+            if let router = redirects[query.destination], !legs.isEmpty { legs[0].gateway = router }
             answer.legs = legs
+            answer.mtu = pathMTUs[query.destination]
+            let isRedirect = redirects[query.destination] != nil
+            if isRedirect || answer.mtu != nil {
+                answer.exception = RouteException(isRedirect: isRedirect, expiresIn: 300)
+            }
         } else {
             answer.preferredSource = route.source
             answer.legs = route.hidesLegs ? [] : legs

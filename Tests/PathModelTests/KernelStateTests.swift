@@ -221,6 +221,30 @@ import Testing
 
     // MARK: - Addresses
 
+    @Test func `a gateway that another program vouches for is silent once it did not answer a probe (S52)`() {
+        var state = KernelState()
+        let key = NeighborKey(index: 2, address: .v4(0xC000_0201))
+        _ = state.watch(NeighborDemand(gateways: [key]))
+        func note(_ neighbor: NeighborState, _ hardware: UInt8 = 1) -> Bool? {
+            var entry = Neighbor(
+                index: 2,
+                address: key.address,
+                state: neighbor,
+                hardwareAddress: [2, 0, 0, 0, 0, hardware]
+            )
+            entry.isExternallyValidated = true
+            _ = state.note(entry, of: key)
+            return state.isReachable(key)
+        }
+        #expect(note(.stale) == nil && note(.delay) == nil && note(.probe) == nil)
+        #expect(note(.stale) == false)
+        // It goes on as long as it is silent.
+        #expect(note(.delay) == false && note(.probe) == false && note(.stale) == false)
+        #expect(note(.probe) == false && note(.reachable) == nil && note(.stale) == nil)
+        // Another address comes from somebody who spoke.
+        #expect(note(.probe) == nil && note(.stale, 2) == nil)
+    }
+
     @Test func `addresses come and go`() {
         var state = state([link(2, "eth0")])
         let address = World.address("192.0.2.1/24", index: 2)

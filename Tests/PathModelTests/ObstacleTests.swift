@@ -39,7 +39,10 @@ import Testing
             #expect(clause(world) == "eth0 has no link-local address, which neighbour discovery needs")
         }
         // Where no neighbour is looked for, none has to be found.
-        world.change("eth0") { $0.flags.insert(.noARP) }
+        world.change("eth0") { link in
+            link.kind = "ipvlan"
+            link.flags.insert(.noARP)
+        }
         #expect(world.path().supportsIPv6)
     }
 

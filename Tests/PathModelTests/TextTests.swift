@@ -165,6 +165,14 @@ import Testing
         )
         #expect(told(path) { $0.ipv4?.gateways = [] } == "Path default lost gateway 192.0.2.1")
         #expect(told(path) { $0.dns.isUsable = true } == "Path default gained DNS")
+        let silent = told(path) { $0.ipv4?.gateways[0].isReachable = false }
+        #expect(silent == "Path default has no answer from gateway 192.0.2.1")
+        var unresolved = path
+        unresolved.ipv4?.gateways[0].isReachable = false
+        let again = told(unresolved) { $0.ipv4?.gateways[0].isReachable = nil }
+        #expect(again == "Path default has an answer from gateway 192.0.2.1 again")
+        let answers = told(path) { $0.ipv4?.gateways[0].isReachable = true }
+        #expect(answers == "Path default has an answer from gateway 192.0.2.1")
         let servers = told(path) { $0.dns.servers = [DNSServer(ScopedAddress(.v4(0x0808_0808)))] }
         #expect(servers == "Path default gained name server 8.8.8.8")
         let family = told(path) { $0.ipv6 = nil }

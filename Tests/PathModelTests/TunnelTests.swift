@@ -46,9 +46,110 @@ import Testing
         #expect(clause(world) == "t0 runs over eth0, which has no carrier")
         world.plug("eth0")
         #expect(world.path().status == .satisfied)
+        let before = world
         world.setDown("eth0")
+        // A service that starts now has no sign that eth0 ever carried it, unless the other end is known.
+        #expect(world.path().status == (remote == nil ? .satisfied : .unsatisfied))
+        _ = world.memory.note(before.path())
         #expect(world.path().reason == .linkDown)
         #expect(clause(world) == "t0 runs over eth0, which is administratively down")
+    }
+
+    @Test func `the packets of a tunnel that was made in another network namespace leave from there`() {
+        var world = Self.world("vxlan", remote: "198.51.100.9") { $0.isLowerElsewhere = true }
+        world.removeRoutes("198.51.100.9/32")
+        world.removeRoutes("0.0.0.0/0")
+        #expect(world.path().status == .satisfied && world.path().underlyingTypes.isEmpty)
+        world.unplug("eth0")
+        #expect(world.path().status == .satisfied)
+    }
+
+    @Test func `a network card that never carried a tunnel does not close it`() {
+        var world = Self.world("tun")
+        world.removeRoutes("198.51.100.9/32")
+        world.removeRoutes("0.0.0.0/0")
+        world.unplug("eth0")
+        #expect(world.path().status == .satisfied)
+        world.plug("eth0")
+        world.setDown("eth0")
+        #expect(world.path().status == .satisfied)
+    }
+
+    @Test func `an interface that works and has a route keeps a tunnel open whose server is not known`() {
+        var world = Self.world("tun")
+        world.link("eth1", 8)
+        world.add("203.0.113.2/24", on: "eth1")
+        world.unplug("eth0")
+        #expect(clause(world) == "t0 runs over eth0, which has no carrier", "an address alone carries nothing")
+        var routed = world
+        routed.route("198.51.100.8/32", "eth1", via: "203.0.113.1")
+        #expect(routed.path().status == .satisfied)
+        world.link("ppp0", 9, kind: "ppp") { $0.hardwareType = 512 }
+        world.add("10.64.0.2/32", on: "ppp0")
+        world.route("198.51.100.8/32", "ppp0")
+        #expect(world.path().status == .satisfied)
+    }
+
+    @Test func `a mark without a route is no fault where the server may have a route of its own`() {
+        var world = World.ordinary()
+        world.link("t0", 7, kind: "tun") { $0.operationalState = .unknown }
+        world.add("10.8.0.2/24", on: "t0")
+        world.route("0.0.0.0/0", "t0", table: 51820)
+        world.rule(100, table: 51820) {
+            $0.mark = 51820
+            $0.isMarkInverted = true
+        }
+        world.removeRoutes("::/0")
+        world.removeRoutes("0.0.0.0/0", table: 254)
+        #expect(world.path().status == .unsatisfied)
+        world.route("198.51.100.9/32", "eth0", via: "192.0.2.1")
+        #expect(world.path().status == .satisfied)
+    }
+
+    @Test func `IPv4 over IPv6 is as good as IPv6 (RFC 7335)`() {
+        var world = World.ordinary()
+        world.removeRoutes("0.0.0.0/0")
+        world.link("clat", 7, kind: "tun") { $0.operationalState = .unknown }
+        world.add("192.0.0.1/32", on: "clat")
+        world.route("0.0.0.0/0", "clat")
+        #expect(world.path().supportsIPv4 && world.path().underlyingTypes == [.wiredEthernet])
+        world.unplug("eth0")
+        #expect(clause(world) == "clat runs over eth0, which has no carrier")
+        world.plug("eth0")
+        world.removeRoutes("::/0")
+        #expect(world.path().reason == .noDefaultRoute && world.path().subject?.family == .ipv6)
+        #expect(clause(world) == "clat runs over eth0: no IPv6 default route")
+        world.route("::/0", type: .unreachable)
+        #expect(clause(world) == "clat runs over eth0: the IPv6 default route is of type unreachable")
+        // What the translator sends does not have the mark of a view.
+        world.removeRoutes("::/0")
+        world.route("::/0", "eth0", via: "fe80::1")
+        world.rule(50) {
+            $0.mark = 7
+            $0.failure = .unreachable
+            $0.family = .ipv6
+        }
+        #expect(world.path(MonitorPolicy(mark: 7)).status == .satisfied)
+    }
+
+    @Test func `rules that exempt the mark of a VPN's own packets tell what carries it`() {
+        var world = World.ordinary()
+        world.link("t0", 7, kind: "tun") { $0.operationalState = .unknown }
+        world.add("10.8.0.2/24", on: "t0")
+        world.route("0.0.0.0/0", "t0", table: 51820)
+        world.rule(100, table: 51820) {
+            $0.mark = 51820
+            $0.isMarkInverted = true
+        }
+        #expect(world.path().ipv4?.interfaces.map(\.name) == ["t0"])
+        world.removeRoutes("::/0")
+        world.removeRoutes("0.0.0.0/0", table: 254)
+        #expect(world.path().reason == .noDefaultRoute)
+        #expect(clause(world) == "t0 runs over eth0: no IPv4 default route")
+        world.route("0.0.0.0/0", "eth0", via: "192.0.2.1")
+        #expect(world.path().status == .satisfied)
+        world.unplug("eth0")
+        #expect(clause(world) == "t0 runs over eth0, which has no carrier")
     }
 
     @Test func `no route to the other end`() {

@@ -21,6 +21,7 @@ struct World {
         loopback.mtu = 65536
         add(loopback)
         add("127.0.0.1/8", on: "lo", scope: 254)
+        add("127.0.0.53/8", on: "lo", scope: 254)
     }
 
     /// An ordinary machine: `eth0` with both families.

@@ -27,6 +27,18 @@ import Testing
         server.signal(9)
     }
 
+    @Test func `a lost SYN is told from a slow network`() async throws {
+        let network = try ProbeNetwork()
+        let server = try network.servePython(Self.listener)
+        try await network.waitForPort(8080)
+        #expect(try await network.attempt(.tcp, "192.0.2.2:8080").retransmissions == 0)
+        try ProbeNetwork.filter(network.far, hook: "input", ["tcp dport 8080 tcp flags syn numgen inc mod 2 0 drop"])
+        let result = try await network.attempt(.tcp, "192.0.2.2:8080")
+        #expect(result.isSuccess && result.retransmissions == 1)
+        #expect(result.duration > .milliseconds(500))
+        server.signal(9)
+    }
+
     @Test(arguments: ["192.0.2.2:81", "[2001:db8::2]:81"])
     func `a closed port refuses`(target: String) async throws {
         let network = try ProbeNetwork()
@@ -97,7 +109,7 @@ import Testing
     }
 
     @Test func `without descriptors the machine lacks resources`() {
-        #expect(FailureJudge.reason(of: Errno(24)) == .resources)
+        #expect(FailureClassifier.reason(of: Errno(24), at: .socket) == .resources)
     }
 }
 

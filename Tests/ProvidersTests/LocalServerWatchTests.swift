@@ -35,7 +35,7 @@ import Testing
     }
 
     private func watch(_ addresses: Set<IPAddress>) -> LocalServerWatch {
-        let watch = LocalServerWatch(loop: loop) { ListenerSocket.served($0) }
+        let watch = LocalServerWatch(loop: loop)
         watch.follow(addresses)
         return watch
     }
@@ -70,6 +70,112 @@ import Testing
         watch.stop()
     }
 
+    private func redirect(_ address: String, to port: Int) throws {
+        try namespace.run([
+            "nft",
+            "add table ip t; add chain ip t out { type nat hook output priority -100; };"
+                + "add rule ip t out ip daddr \(address) udp dport 53 dnat to \(address):\(port)",
+        ])
+    }
+
+    private func addOwnAddress() throws {
+        try namespace.ipBatch(["link add d0 type ifb", "link set d0 up", "addr add 192.0.2.2/24 dev d0"])
+    }
+
+    @Test func `one at another address of this machine is seen to end, and found behind a redirect`() async throws {
+        let own = IPAddress.v4(0xC000_0202)
+        try addOwnAddress()
+        var server = try await serve("192.0.2.2", port: 53)
+        let watch = watch([own])
+        #expect(watch.served == [own] && LocalServerWatch.served([own]) == [own])
+        server.signal(SIGKILL)
+        // Nothing polls while all servers have sockets: the kernel announces it.
+        await loop.eventually("its end") { watch.served.isEmpty }
+        try redirect("192.0.2.2", to: 5053)
+        server = try await serve("192.0.2.2", port: 5053)
+        await loop.eventually("the answer") { watch.served == [own] }
+        watch.stop()
+        withExtendedLifetime(server) {}
+    }
+
+    @Test func `an address that comes to this machine is queried then, one that leaves it no longer`() async throws {
+        let own = IPAddress.v4(0xC000_0202)
+        try redirect("192.0.2.2", to: 5053)
+        let server = try await serve("0.0.0.0", port: 5053)
+        let watch = watch([own])
+        #expect(watch.served.isEmpty)
+        try addOwnAddress()
+        watch.refresh()
+        await loop.eventually("the answer") { watch.served == [own] }
+        try namespace.ip("addr del 192.0.2.2/24 dev d0")
+        watch.refresh()
+        #expect(watch.served.isEmpty)
+        watch.stop()
+        withExtendedLifetime(server) {}
+    }
+
+    @Test(arguments: ["input", "output"])
+    func `a filter keeps queries from a socket`(hook: String) async throws {
+        let server = try await serve("127.0.0.11", port: 53)
+        let watch = watch([local])
+        #expect(watch.served == [local])
+        try namespace.run([
+            "nft",
+            "add table ip t; add chain ip t c { type filter hook \(hook) priority 0; };"
+                + "add rule ip t c udp dport 53 drop",
+        ])
+        watch.refresh()
+        await loop.eventually("the filter") { watch.served.isEmpty }
+        #expect(LocalServerWatch.served([local]).isEmpty)
+        try namespace.run(["nft", "flush ruleset"])
+        await loop.eventually("no filter") { watch.served == [local] }
+        watch.stop()
+        withExtendedLifetime(server) {}
+    }
+
+    @Test func `over TCP only a server that accepts connections counts`() async throws {
+        let server = try await serve("127.0.0.11", port: 53)
+        let watch = LocalServerWatch(loop: loop)
+        watch.follow([local], over: .tcp)
+        #expect(watch.served.isEmpty && LocalServerWatch.served([local], over: .tcp).isEmpty)
+        let program = "import socket, sys; s = socket.create_server(('127.0.0.11', 53)); sys.stdin.read()"
+        let stream = try RunningCommand(["nsenter", "--net=\(namespace.path)", "python3", "-c", program])
+        await loop.eventually("the server") { watch.served == [local] }
+        #expect(LocalServerWatch.served([local], over: .tcp) == [local])
+        stream.signal(SIGKILL)
+        await loop.eventually("its end") { watch.served.isEmpty }
+        watch.follow([local], over: .udp)
+        await loop.eventually("the other server") { watch.served == [local] }
+        watch.stop()
+        withExtendedLifetime(server) {}
+    }
+
+    @Test(arguments: [("", false), ("\\x0f10.9.9.9#53 0 0", true), ("none", true)])
+    func `a server like dnsmasq that forwards to no other counts as none`(list: String, isServed: Bool) async throws {
+        let program = """
+            import socket
+            server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            server.bind(("127.0.0.11", 53))
+            while True:
+                query, peer = server.recvfrom(512)
+                if b"localhost" in query:
+                    head, record = b"\\x84\\x80", b"\\xc0\\x0c\\0\\1\\0\\1\\0\\0\\0\\0\\0\\4\\x7f\\0\\0\\1"
+                elif "\(list)" == "none":
+                    continue
+                else:
+                    text = b"\(list)"
+                    head, record = b"\\x85\\x80", b"\\xc0\\x0c\\0\\x10\\0\\3\\0\\0\\0\\0" + len(text).to_bytes(2, "big") + text
+                server.sendto(query[:2] + head + b"\\0\\1\\0\\1\\0\\0\\0\\0" + query[12:] + record, peer)
+            """
+        let server = try RunningCommand(["nsenter", "--net=\(namespace.path)", "python3", "-c", program])
+        await loop.eventually("the socket") { (try? namespace.run("ss -Hlun"))?.contains("127.0.0.11:53") == true }
+        #expect(LocalServerWatch.served([local]) == (isServed ? [local] : []))
+        let watch = watch([local])
+        await loop.eventually("the verdict") { watch.served == (isServed ? [local] : []) }
+        watch.stop()
+        withExtendedLifetime(server) {}
+    }
+
     @Test func `nobody there, somebody silent, and an address of another machine`() async throws {
         #expect(LocalServerWatch.served([local]).isEmpty)
         let silent = try await serve("127.0.0.11", port: 40053, answers: false)
@@ -81,6 +187,8 @@ import Testing
         let watch = watch([local, .v4(0xC000_0201)])
         #expect(watch.served.isEmpty && LocalServerWatch.served([local]).isEmpty)
         silent.signal(SIGKILL)
+        // The redirect leads past a socket of the address itself, too.
+        try namespace.run(["nft", "flush ruleset"])
         let server = try await serve("127.0.0.11", port: 53)
         await loop.eventually("the server") { watch.served == [local] }
         watch.stop()

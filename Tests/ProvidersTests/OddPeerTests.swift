@@ -169,7 +169,7 @@ import Testing
         var options = ProviderSet.Options()
         options.busAddress = bus.address
         options.enabled = [.nl80211]
-        let set = ProviderSet(loop: loop, options: options) { _ in [] }
+        let set = ProviderSet(loop: loop, options: options) { _, _ in LocalServerFacts() }
         #expect(!set.samplesSignals)
         set.samplesSignals = true
         set.start()

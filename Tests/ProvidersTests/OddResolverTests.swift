@@ -64,6 +64,15 @@ import Testing
         #expect(parsed.ndots == ndots && parsed.options == options)
     }
 
+    @Test(arguments: ["nameserver 192.0.2.1\n", ""]) func `servers are queried over TCP where the file says so`(
+        text: String
+    ) {
+        for (options, expected) in [("", false), ("options use-vc\n", true), ("options rotate use-vcx\n", false)] {
+            let configuration = parse(Array((text + options).utf8)).configuration(source: "")
+            #expect(configuration.usesTCP == expected && configuration.servers.count == 1)
+        }
+    }
+
     @Test func `a domain longer than any name is left out, the others stay`() {
         let long = String(repeating: "a", count: 256)
         #expect(parse(Array("search a.example \(long) b.example\n".utf8)).search == ["a.example", "b.example"])

@@ -171,7 +171,7 @@ import Testing
     @Test func `works from files alone while there is no bus`() async throws {
         let bus = try PrivateBus(running: false)
         try bus.scratch.write("nameserver 192.0.2.1\n", to: "resolv.conf")
-        let set = ProviderSet(loop: loop, options: try options(bus)) { _ in [] }
+        let set = ProviderSet(loop: loop, options: try options(bus)) { _, _ in LocalServerFacts() }
         var told: [(ProviderFacts, String)] = []
         set.onChange = { told.append(($0, $1)) }
         set.start()
@@ -204,7 +204,9 @@ import Testing
                 + "{'DNSEx': dbus.Array([\(entry)], signature='(iiayqs)')}); "
                 + "add('/org/freedesktop/NetworkManager', org_freedesktop_NetworkManager={'State': dbus.UInt32(40)})"
         )
-        let set = ProviderSet(loop: loop, options: try options(bus)) { $0 }
+        let set = ProviderSet(loop: loop, options: try options(bus)) { servers, _ in
+            LocalServerFacts(listening: servers)
+        }
         var causes: Set<String> = []
         var resumes = 0
         set.onChange = { causes.insert($1) }
@@ -212,7 +214,7 @@ import Testing
         set.start()
         await loop.eventually { set.facts.isConnecting && set.facts.dns.upstream?.count == 1 }
         #expect(set.facts.dns.source == "systemd-resolved")
-        #expect(set.facts.dns.servedHere == [.v4(0x7F00_0035)])
+        #expect(set.facts.dns.servedHere == [.v4(0x7F00_0035), .v4(0xC000_0235)])
         #expect(causes.isSubset(of: ["NetworkManager", "systemd-resolved"]) && !causes.isEmpty)
         try bus.tell(name, "sleep(False)")
         await loop.eventually { resumes == 1 }
@@ -234,7 +236,7 @@ import Testing
         try bus.scratch.write("nameserver 192.0.2.1\n", to: "resolv.conf")
         var options = try options(bus)
         options.enabled = []
-        let set = ProviderSet(loop: loop, options: options) { _ in [] }
+        let set = ProviderSet(loop: loop, options: options) { _, _ in LocalServerFacts() }
         set.start()
         #expect(set.facts == ProviderFacts())
         #expect(set.health.values.allSatisfy { $0.state == .disabled })
@@ -246,7 +248,7 @@ import Testing
         let bus = try PrivateBus()
         weak var freed: ProviderSet?
         do {
-            let set = ProviderSet(loop: loop, options: try options(bus)) { _ in [] }
+            let set = ProviderSet(loop: loop, options: try options(bus)) { _, _ in LocalServerFacts() }
             freed = set
             set.start()
             await loop.eventually { set.connection.isReady }

@@ -36,6 +36,32 @@ import Testing
         #expect(ResolvedReader.servers(["DNSEx": .list([])], names: names) == [])
     }
 
+    @Test(
+        arguments: [
+            ([], [:], [false, false, false]), ([(2, "corp.example", true)], [:], [false, true, false]),
+            ([(2, "corp.example", false)], [:], [false, false, false]),
+            ([(2, "corp.example", true)], [2: true], [false, false, false]),
+            ([], [2: false, 3: false], [false, true, true]),
+            ([(3, ".", true)], [2: true, 3: false], [true, true, false]),
+            ([(0, "", true)], [2: true], [false, true, true]),
+            ([(9, ".", true)], [:], [false, false, false]),
+        ] as [([(Int64, String, Bool)], [Int: Bool], [Bool])]
+    )
+    func `reads which servers are for some domains only`(
+        domains: [(Int64, String, Bool)],
+        defaultRoutes: [Int: Bool],
+        expected: [Bool]
+    ) {
+        let servers: BusValue = .list([
+            entry(0, [192, 0, 2, 1], 0), entry(2, [192, 0, 2, 2], 0), entry(3, [192, 0, 2, 3], 0),
+        ])
+        let list: BusValue = .list(domains.map { .list([.signed($0.0), .text($0.1), .flag($0.2)]) })
+        let properties = ["DNSEx": servers, "Domains": list]
+        let read = ResolvedReader.servers(properties, defaultRoutes: defaultRoutes, names: names)
+        #expect(read?.map(\.isForDomainsOnly) == expected)
+        #expect(ResolvedReader.links(properties) == [2, 3])
+    }
+
     @Test(arguments: [[:], ["DNSEx": .text("no")], ["DNS": .unsigned(1)]] as [[String: BusValue]])
     func `knows nothing from nonsense`(properties: [String: BusValue]) {
         #expect(ResolvedReader.servers(properties, names: names) == nil)
@@ -60,6 +86,8 @@ private let program: String? = [
     func `asks the real systemd-resolved for the servers behind its stub`() async throws {
         let bus = try PrivateBus()
         try here.ip("link add v0 type veth peer name v1")
+        // systemd-resolved uses links that are up and have an address.
+        try here.ipBatch(["link set v0 up", "link set v1 up", "address add 192.0.2.2/24 dev v0"])
         let index = try #require(InterfaceNames.kernel.index("v0"))
         let resolved = try RunningCommand([
             "nsenter", "--net=\(here.path)", fixtures + "/resolved.sh", try #require(program), bus.scratch.path,
@@ -77,6 +105,15 @@ private let program: String? = [
         provider.refresh()
         await loop.eventually { provider.upstream?.map(\.description) == ["192.0.2.53"] }
         #expect(provider.upstream?.first?.interfaceIndex == index)
+        #expect(provider.upstream?.first?.isForDomainsOnly == false)
+        for isDefault in [false, true] {
+            try Command.run([
+                "busctl", "--address=\(bus.address)", "call", ResolvedReader.name, path, ResolvedReader.interface,
+                "SetLinkDefaultRoute", "ib", "\(index)", "\(isDefault)",
+            ])
+            provider.refresh()
+            await loop.eventually { provider.upstream?.first?.isForDomainsOnly == !isDefault }
+        }
         resolved.signal(SIGSTOP)
         await loop.eventually { provider.health.isStale }
         #expect(provider.upstream?.count == 1)

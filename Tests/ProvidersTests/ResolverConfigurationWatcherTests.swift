@@ -119,6 +119,59 @@ import Testing
         watcher.stop()
     }
 
+    @Test func `sees a link among its directories pointed elsewhere, and an ancestor moved`() async throws {
+        let loop = Namespace.current.loop
+        let scratch = try Scratch()
+        try Command.run(["mkdir", "-p", scratch("deep/a/etc"), scratch("deep/b/etc")])
+        try scratch.write("nameserver 192.0.2.1\n", to: "deep/a/etc/resolv.conf")
+        try scratch.write("nameserver 192.0.2.2\n", to: "deep/b/etc/resolv.conf")
+        try scratch.link("static", to: "deep/a")
+        try scratch.link("resolv.conf", to: "static/etc/resolv.conf")
+        let watcher = watch(scratch, loop)
+        #expect(first(watcher) == "192.0.2.1")
+        try scratch.link("new", to: "deep/b")
+        try Command.run(["mv", "-T", scratch("new"), scratch("static")])
+        await loop.eventually { first(watcher) == "192.0.2.2" }
+        try Command.run(["mv", scratch("deep"), scratch("gone")])
+        await loop.eventually { first(watcher) == "127.0.0.1" }
+        try Command.run(["mv", scratch("gone"), scratch("deep")])
+        await loop.eventually { first(watcher) == "192.0.2.2" }
+        watcher.stop()
+    }
+
+    @Test(arguments: ["etc", "etc/resolv.conf"])
+    func `a mode that is set is an event of the file and of each directory`(name: String) async throws {
+        let loop = Namespace.current.loop
+        let scratch = try Scratch()
+        try Command.run(["mkdir", scratch("etc")])
+        try scratch.write("nameserver 192.0.2.1\n", to: "etc/resolv.conf")
+        try scratch.link("resolv.conf", to: "etc/resolv.conf")
+        let watcher = watch(scratch, loop)
+        var events = 0
+        watcher.onEvent = { events += 1 }
+        for mode in ["000", "755"] {
+            let before = events
+            try Command.run(["chmod", mode, scratch(name)])
+            await loop.eventually { events > before }
+        }
+        watcher.stop()
+    }
+
+    @Test func `what cannot be read stands for no file, and says why`() async throws {
+        let loop = Namespace.current.loop
+        let scratch = try Scratch()
+        try scratch.write("nameserver 192.0.2.1\n", to: "resolv.conf")
+        let watcher = watch(scratch, loop)
+        #expect(watcher.configuration.unreadable == nil)
+        try Command.run(["rm", scratch("resolv.conf")])
+        try scratch.link("resolv.conf", to: "resolv.conf")
+        await loop.eventually { watcher.configuration.unreadable != nil }
+        #expect(first(watcher) == "127.0.0.1")
+        #expect(watcher.configuration.unreadable == "\(Errno(ELOOP))")
+        #expect(ResolverFile.configuration(at: scratch("resolv.conf")) == watcher.configuration)
+        watcher.stop()
+    }
+
     @Test func `tells only of changes of the contents`() async throws {
         let loop = Namespace.current.loop
         let scratch = try Scratch()

@@ -266,7 +266,7 @@ import Testing
     private func set(_ enabled: Set<ProviderSet.Name>, _ links: @escaping () -> WiredLinks) throws -> ProviderSet {
         var options = ProviderSet.Options()
         options.enabled = enabled
-        return ProviderSet(loop: loop, options: options, listening: { _ in [] }, wired: links)
+        return ProviderSet(loop: loop, options: options, localServers: { _, _ in LocalServerFacts() }, wired: links)
     }
 
     @Test func `facts of cables are there at once when they are asked for`() async throws {

@@ -58,6 +58,13 @@ import Testing
         #expect(Self.names(.public, Path(reason: .noCarrier)).isEmpty, "nothing can be sent")
     }
 
+    @Test func `servers are tested over the transport that programs use`() throws {
+        var path = try Self.path(servers: ["192.0.2.1", "192.0.2.2"])
+        path.dns.servers[1].isQueriedOverTCP = true
+        let definitions = StandardTests(check: .local).definitions(for: path)
+        #expect(definitions.map(\.question.transport) == [.udp, .tcp])
+    }
+
     @Test func `public adds hosts of the families in use and a page`() throws {
         let both = Self.names(.public, try Self.path(hasIPv6: true))
         #expect(

@@ -12,6 +12,14 @@ int nwp_load_drop_on_close(int descriptor) {
     return setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, sizeof linger) < 0 ? -errno : 0;
 }
 
+int nwp_tcp_retransmissions(int descriptor) {
+    struct tcp_info info;
+    memset(&info, 0, sizeof info);
+    socklen_t size = sizeof info;
+    if (getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) < 0) return -errno;
+    return (int)info.tcpi_total_retrans;
+}
+
 int nwp_load_progress(int descriptor, struct nwp_load_flow *flow) {
     struct tcp_info info;
     memset(&info, 0, sizeof info);

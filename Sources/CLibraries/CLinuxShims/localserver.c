@@ -5,24 +5,67 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-int nwp_ask_local_server(const uint8_t *address, int length, const uint8_t *question, int size) {
-    int descriptor = socket(length == 4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+typedef union {
+    struct sockaddr any;
+    struct sockaddr_in in;
+    struct sockaddr_in6 in6;
+} target_t;
+
+// Binds the socket to the address that it sends to: the kernel refuses that for one of another machine.
+//
+// Packets from 127.0.0.1 and ::1 are for loopback only. No router forwards the packets, whatever redirects are there.
+static int confine(int descriptor, const target_t *target, socklen_t size) {
+    int one = 1, failed;
+    target_t own = *target;
+    if (own.any.sa_family == AF_INET) {
+        own.in.sin_port = 0;
+        if (ntohl(own.in.sin_addr.s_addr) >> 24 == 127)
+            own.in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        failed = setsockopt(descriptor, IPPROTO_IP, IP_TTL, &one, sizeof one);
+    } else {
+        own.in6.sin6_port = 0;
+        failed = setsockopt(descriptor, IPPROTO_IPV6, IPV6_UNICAST_HOPS, &one, sizeof one);
+    }
+    if (failed || setsockopt(descriptor, SOL_SOCKET, SO_DONTROUTE, &one, sizeof one)) return -1;
+    return bind(descriptor, &own.any, size);
+}
+
+int nwp_query_local_server(const uint8_t *address, int length, int stream, const uint8_t *query, int size) {
+    int type = stream ? SOCK_STREAM : SOCK_DGRAM;
+    target_t target;
+    memset(&target, 0, sizeof target);
+    socklen_t target_size = length == 4 ? sizeof target.in : sizeof target.in6;
+    if (length == 4) {
+        target.in.sin_family = AF_INET;
+        target.in.sin_port = htons(53);
+        memcpy(&target.in.sin_addr, address, 4);
+    } else {
+        target.in6.sin6_family = AF_INET6;
+        target.in6.sin6_port = htons(53);
+        memcpy(&target.in6.sin6_addr, address, 16);
+    }
+    int descriptor = socket(target.any.sa_family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (descriptor < 0) return -errno;
-    struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(53)};
-    struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = htons(53)};
-    if (length == 4) memcpy(&in.sin_addr, address, 4);
-    else memcpy(&in6.sin6_addr, address, 16);
-    const void *target = length == 4 ? (const void *)&in : (const void *)&in6;
-    // No router is asked, whatever the routes say.
-    int code = setsockopt(descriptor, SOL_SOCKET, SO_DONTROUTE, &(int){1}, sizeof(int));
-    if (!code) code = connect(descriptor, target, length == 4 ? sizeof in : sizeof in6);
-    if (!code && send(descriptor, question, (size_t)size, 0) < 0) code = -1;
+    int code = confine(descriptor, &target, target_size);
+    if (!code) code = connect(descriptor, &target.any, target_size);
+    if (code < 0 && stream && errno == EINPROGRESS) code = 0;
+    if (!code && !stream && send(descriptor, query, (size_t)size, 0) < 0) code = -1;
     if (!code) return descriptor;
     code = -errno;
     close(descriptor);
     return code;
+}
+
+int nwp_is_connected(int descriptor) {
+    struct pollfd entry = {.fd = descriptor, .events = POLLOUT};
+    if (poll(&entry, 1, 0) <= 0) return 0;
+    int error = 0;
+    socklen_t size = sizeof error;
+    if (getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &size)) return -errno;
+    return error ? -error : 1;
 }

@@ -6,16 +6,16 @@
 #include <errno.h>
 #include <linux/errqueue.h>
 #include <linux/filter.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <pthread.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
-
-// A TTL of 0 keeps at home what goes to a group that the host is in, as all hosts are in this one (RFC 1112); others leave.
-static const uint8_t all_hosts4[4] = {224, 0, 0, 1};
-// Of interface-local scope, which never leaves (RFC 4291 section 2.7), for experiments (RFC 4727).
-static const uint8_t experiments6[16] = {0xFF, 0x01, [14] = 0x01, 0x14};
 
 typedef union {
     struct sockaddr any;
@@ -39,27 +39,6 @@ static socklen_t make_target(target_t *target, const uint8_t *address, int lengt
     return sizeof target->in6;
 }
 
-// What is sent: an empty UDP datagram, or of TCP the first segment of a connection, by a raw socket.
-//
-// Its checksum of 0 keeps a receiver from answering; filters at the output hook do not look at it.
-static const uint8_t tcp_source_port[2] = {0xF0, 0x03};
-typedef struct {
-    uint8_t bytes[20];
-    size_t size;
-} payload_t;
-
-static payload_t make_payload(int protocol, uint16_t port) {
-    payload_t payload = {.size = 0};
-    if (protocol != IPPROTO_TCP) return payload;
-    uint8_t header[20] = {
-        [0] = tcp_source_port[0], tcp_source_port[1], (uint8_t)(port >> 8), (uint8_t)port,
-        [12] = 5 << 4, [13] = 0x02, [14] = 0xFF, 0xFF,
-    };
-    memcpy(payload.bytes, header, sizeof header);
-    payload.size = sizeof header;
-    return payload;
-}
-
 static int make_socket(int family, int protocol) {
     int type = protocol == IPPROTO_TCP ? SOCK_RAW : SOCK_DGRAM;
     int descriptor = socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);
@@ -71,58 +50,81 @@ static int make_socket(int family, int protocol) {
     return descriptor;
 }
 
-static int refuses_group(int family, int protocol, uint16_t port, uint32_t interface) {
-    int descriptor = make_socket(family, protocol);
-    if (descriptor < 0) return 0;
-    int none = 0, index = (int)interface;
-    struct ip_mreqn by = {.imr_ifindex = index};
-    int failed = family == AF_INET
-        ? setsockopt(descriptor, IPPROTO_IP, IP_MULTICAST_IF, &by, sizeof by) |
-          setsockopt(descriptor, IPPROTO_IP, IP_MULTICAST_TTL, &none, sizeof none) |
-          setsockopt(descriptor, IPPROTO_IP, IP_MULTICAST_LOOP, &none, sizeof none)
-        : setsockopt(descriptor, IPPROTO_IPV6, IPV6_MULTICAST_IF, &index, sizeof index) |
-          setsockopt(descriptor, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, &none, sizeof none) |
-          setsockopt(descriptor, IPPROTO_IPV6, IPV6_MULTICAST_LOOP, &none, sizeof none);
-    int refused = 0;
-    // Without the TTL of 0 it would leave.
-    if (!failed) {
-        target_t group;
-        // IPv6 takes the port of a raw socket for its protocol.
-        uint16_t to = protocol == IPPROTO_TCP ? 0 : port;
-        socklen_t size = family == AF_INET ? make_target(&group, all_hosts4, 4, to, interface)
-                                           : make_target(&group, experiments6, 16, to, interface);
-        payload_t payload = make_payload(protocol, port);
-        long sent = sendto(descriptor, payload.bytes, payload.size, MSG_DONTWAIT, &group.any, size);
-        // A chain that marks packets has them routed again, which may be refused, too.
-        refused = sent < 0 && (errno == EPERM || errno == EACCES);
+// The MTU of an interface; 0 when it is not there.
+static int mtu_of(int descriptor, uint32_t interface) {
+    struct ifreq request = {.ifr_ifindex = (int)interface};
+    if (ioctl(descriptor, SIOCGIFNAME, &request) || ioctl(descriptor, SIOCGIFMTU, &request)) return 0;
+    return request.ifr_mtu;
+}
+
+// What is sent: more than fits the MTU of any interface but the loopback interface, and nothing that can be compressed.
+//
+// Of TCP it begins with the header of a first segment. A checksum of 0 keeps a receiver from answering; filters at the
+// output hook do not look at it. A source port of its own each time has no entry in the table of connections yet.
+enum { oversize = 65000 };
+static uint8_t oversized[oversize];
+
+static void fill_oversized(void) {
+    uint32_t state = 2463534242u;
+    for (size_t i = 0; i + 4 <= sizeof oversized; i += 4) {
+        state ^= state << 13, state ^= state >> 17, state ^= state << 5;
+        memcpy(oversized + i, &state, 4);
     }
-    close(descriptor);
-    return refused;
 }
 
-static int refuses_address(int descriptor, int family, payload_t payload) {
-    int one = 1;
-    if (family == AF_INET ? setsockopt(descriptor, IPPROTO_IP, IP_TTL, &one, sizeof one)
-                          : setsockopt(descriptor, IPPROTO_IPV6, IPV6_UNICAST_HOPS, &one, sizeof one))
-        return 0;
-    if (send(descriptor, payload.bytes, payload.size, MSG_DONTWAIT) >= 0) return 0;
-    // The way of a marked packet may fail as any other.
-    return errno == EPERM || errno == EACCES || errno == EINVAL || errno == EHOSTUNREACH || errno == ENETUNREACH;
+static void write_syn(uint8_t *bytes, uint16_t port) {
+    uint8_t source[2] = {0x03, 0x03};
+    if (getrandom(source, sizeof source, GRND_NONBLOCK) < 0) source[1] = 0x05;
+    const uint8_t header[20] = {
+        [0] = source[0] | 0xC0, source[1], (uint8_t)(port >> 8), (uint8_t)port,
+        [12] = 5 << 4, [13] = 0x02, [14] = 0xFF, 0xFF,
+    };
+    memcpy(bytes, header, sizeof header);
 }
 
-int nwp_test_output(int protocol, const uint8_t *address, int length, uint16_t port, uint32_t interface, int effort) {
-    int family = length == 4 ? AF_INET : AF_INET6;
+// Sends a packet that is larger than the MTU and must not be fragmented: after all hooks the kernel drops it (EMSGSIZE).
+//
+// It is queued (MSG_MORE) while the socket may fragment, else it would be refused before the hooks; MSG_PROBE lets a queued
+// packet go without another check of its size. IP_PMTUDISC_PROBE compares with the MTU of the interface, whatever the
+// route has.
+static int send_oversized(int descriptor, int family, int protocol, uint16_t port, uint32_t interface) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    enum { msg_probe = 0x10 };
+    int mtu = mtu_of(descriptor, interface);
+    int level = family == AF_INET ? IPPROTO_IP : IPPROTO_IPV6;
+    int option = family == AF_INET ? IP_MTU_DISCOVER : IPV6_MTU_DISCOVER;
+    int fragments = family == AF_INET ? IP_PMTUDISC_WANT : IPV6_PMTUDISC_WANT;
+    int never = family == AF_INET ? IP_PMTUDISC_PROBE : IPV6_PMTUDISC_PROBE;
+    if (mtu <= 0 || mtu > oversize) return NWP_OUTPUT_UNKNOWN;
+    pthread_once(&once, fill_oversized);
+    uint8_t syn[20];
+    write_syn(syn, port);
+    struct iovec parts[2] = {{.iov_base = syn, .iov_len = protocol == IPPROTO_TCP ? sizeof syn : 0},
+                             {.iov_base = oversized, .iov_len = sizeof oversized}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    if (setsockopt(descriptor, level, option, &fragments, sizeof fragments) ||
+        sendmsg(descriptor, &message, MSG_DONTWAIT | MSG_MORE) < 0 ||
+        setsockopt(descriptor, level, option, &never, sizeof never))
+        // What is queued is dropped with the socket.
+        return NWP_OUTPUT_UNKNOWN;
+    if (send(descriptor, "", 0, MSG_DONTWAIT | msg_probe) >= 0) return NWP_OUTPUT_RELEASED;
+    // Another error comes from the route of a marked packet, which without the bound interface may be another one.
+    return errno == EMSGSIZE ? NWP_OUTPUT_OPEN : errno == EPERM ? NWP_OUTPUT_FILTER : NWP_OUTPUT_UNKNOWN;
+}
+
+int nwp_test_output(int protocol, const uint8_t *address, int length, uint16_t port, uint32_t interface, int sends) {
+    int family = length == 4 ? AF_INET : AF_INET6, index = (int)interface;
     int descriptor = make_socket(family, protocol);
     if (descriptor < 0) return NWP_OUTPUT_UNKNOWN;
     target_t target;
+    // IPv6 takes the port of a raw socket for its protocol.
     socklen_t size = make_target(&target, address, length, protocol == IPPROTO_TCP ? 0 : port, interface);
-    int connected = connect(descriptor, &target.any, size);
-    int verdict = NWP_OUTPUT_OPEN;
-    if (connected < 0 && errno == EPERM) verdict = NWP_OUTPUT_POLICY;
-    else if (effort == NWP_OUTPUT_CONNECTS) verdict = NWP_OUTPUT_UNKNOWN;
-    else if (connected == 0 && (effort == NWP_OUTPUT_SENDS || refuses_group(family, protocol, port, interface))) {
-        int refused = effort != NWP_OUTPUT_STAYS && refuses_address(descriptor, family, make_payload(protocol, port));
-        verdict = refused ? NWP_OUTPUT_FILTER : effort == NWP_OUTPUT_SENDS ? NWP_OUTPUT_OPEN : NWP_OUTPUT_DOUBTFUL;
+    int verdict = NWP_OUTPUT_UNKNOWN;
+    // The interface keeps a rule that changes mark or destination from leading the packet to another one, such as the
+    // loopback interface, whose MTU is larger.
+    if (!setsockopt(descriptor, SOL_SOCKET, SO_BINDTOIFINDEX, &index, sizeof index)) {
+        if (connect(descriptor, &target.any, size)) verdict = errno == EPERM ? NWP_OUTPUT_POLICY : NWP_OUTPUT_UNKNOWN;
+        else if (sends) verdict = send_oversized(descriptor, family, protocol, port, interface);
     }
     close(descriptor);
     return verdict;
@@ -174,39 +176,52 @@ int nwp_test_tunnel(const uint8_t *address, int length) {
     return result;
 }
 
-static int received_hop_limit(int descriptor) {
-    // The datagram may be received on another processor.
+// Reads a datagram of one byte: which parts of its header are as they were sent; a negative errno when none arrives.
+static int kept_parts(int descriptor, int sent) {
+    // It may be received on another processor.
     struct pollfd wait = {.fd = descriptor, .events = POLLIN};
     if (poll(&wait, 1, 20) <= 0) return -EAGAIN;
     char byte, control[CMSG_SPACE(sizeof(int))];
     struct iovec part = {.iov_base = &byte, .iov_len = sizeof byte};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
-    if (recvmsg(descriptor, &message, MSG_DONTWAIT) < 0) return -errno;
+    ssize_t count = recvmsg(descriptor, &message, MSG_DONTWAIT);
+    if (count < 0) return -errno;
     struct cmsghdr *header = CMSG_FIRSTHDR(&message);
     if (!header || header->cmsg_len < CMSG_LEN(sizeof(int))) return -ENOMSG;
     int limit;
     memcpy(&limit, CMSG_DATA(header), sizeof limit);
-    return limit;
+    return (limit == sent ? NWP_KEEPS_HOP_LIMIT : 0) | (count == 1 ? NWP_KEEPS_DONT_FRAGMENT : 0);
 }
 
-int nwp_keeps_hop_limit(int family) {
+// Cuts the payload off from IPv4 datagrams that may be fragmented.
+static int mark_fragmentable(int descriptor) {
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_H | BPF_ABS, SKF_NET_OFF + 6),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x4000, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, 0xFFFF),
+        BPF_STMT(BPF_RET | BPF_K, 8),
+    };
+    struct sock_fprog program = {.len = sizeof code / sizeof *code, .filter = code};
+    return setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
+}
+
+int nwp_kept_header(int family) {
     int type = SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
     // Two sockets: what rewrites the source does not keep the datagram from arriving.
     int receiver = socket(family, type, 0), sender = socket(family, type, 0), one = 1, result;
-    int is4 = family == AF_INET, level = is4 ? IPPROTO_IP : IPPROTO_IPV6;
+    int is4 = family == AF_INET, level = is4 ? IPPROTO_IP : IPPROTO_IPV6, whole = IP_PMTUDISC_DO;
     const uint8_t loopback4[4] = {127, 0, 0, 1}, loopback6[16] = {[15] = 1};
     target_t target;
     socklen_t size = make_target(&target, is4 ? loopback4 : loopback6, is4 ? 4 : 16, 0, 0);
     if (receiver < 0 || sender < 0 || bind(receiver, &target.any, size) || getsockname(receiver, &target.any, &size) ||
+        (is4 && (mark_fragmentable(receiver) || setsockopt(sender, level, IP_MTU_DISCOVER, &whole, sizeof whole))) ||
         setsockopt(receiver, level, is4 ? IP_RECVTTL : IPV6_RECVHOPLIMIT, &one, sizeof one) ||
         setsockopt(sender, level, is4 ? IP_TTL : IPV6_UNICAST_HOPS, &one, sizeof one) ||
         sendto(sender, "", 1, MSG_DONTWAIT, &target.any, size) < 0)
         // What refuses this one refuses, and shows, what is tried next.
-        result = errno == EPERM ? 1 : -errno;
-    else {
-        int limit = received_hop_limit(receiver);
-        result = limit < 0 ? limit : limit == one;
-    }
+        result = errno == EPERM ? NWP_KEEPS_HOP_LIMIT | NWP_KEEPS_DONT_FRAGMENT : -errno;
+    else
+        result = kept_parts(receiver, one);
     if (receiver >= 0) close(receiver);
     if (sender >= 0) close(sender);
     return result;

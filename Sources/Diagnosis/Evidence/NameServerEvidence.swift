@@ -4,6 +4,8 @@ public import Addressing
 
 public struct NameServerEvidence: Hashable, Sendable {
     public var address: IPAddress
+    /// Whether programs query it over TCP, so that datagrams are of no importance.
+    public var isQueriedOverTCP = false
     /// A unique name under a wildcard, over UDP; queried three times before it counts as silent.
     public var ipv4: Answer = .notAsked
     /// What ``ipv4`` should be, where the addresses of the wildcard are configured.
@@ -54,8 +56,9 @@ public struct NameServerEvidence: Hashable, Sendable {
     /// Makes evidence of a server that was not asked yet.
     public init(_ address: IPAddress) { self.address = address }
 
-    /// Whether it said anything over UDP; `nil` when nothing was asked.
+    /// Whether it answered anything over the transport that programs use; `nil` when nothing was queried.
     var isAlive: Bool? {
+        if isQueriedOverTCP { return stream == .notAsked ? nil : stream != .silent }
         let asked = [ipv4, ipv6, nonexistent, root, known].filter { $0 != .notAsked }
         return asked.isEmpty ? nil : asked.contains { $0 != .silent }
     }

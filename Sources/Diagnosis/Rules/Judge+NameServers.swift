@@ -34,13 +34,14 @@ extension Judge {
     }
 
     private func unreachable(_ servers: [NameServerEvidence]) -> Verdict {
-        Verdict(
+        let option = servers[0].isQueriedOverTCP ? "+tcp " : ""
+        return Verdict(
             .dnsUnreachable,
             .broken,
             servers.count > 1 ? .certain : .likely,
             say: servers.count > 1
                 ? "no name server answers: \(names(servers))" : "the name server \(names(servers)) does not answer",
-            action: "try `dig @\(servers[0].address) example.com`; use another name server"
+            action: "try `dig \(option)@\(servers[0].address) example.com`; use another name server"
         )
     }
 

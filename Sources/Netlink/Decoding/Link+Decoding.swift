@@ -4,6 +4,9 @@ internal import Addressing
 internal import CNetlink
 
 extension Link {
+    /// `IFLA_TAILROOM`, the last of Linux 6.18, of which this version knows what those that it does not read mean.
+    private static let lastKnown = 69
+
     /// Reads `struct ifinfomsg` and its IFLA_* attributes.
     /// - Returns: `nil` when the bytes are not a whole description of a link.
     init?(decoding body: Span<UInt8>) {
@@ -42,6 +45,7 @@ extension Link {
         case IFLA_PROP_LIST: readProperties(attribute.payload)
         case IFLA_PARENT_DEV_NAME: parentDevice = attribute.text
         case IFLA_PARENT_DEV_BUS_NAME: parentBus = attribute.text
+        case _ where attribute.kind > Self.lastKnown: unknownAttributes.append(attribute.kind)
         default: break
         }
     }
@@ -169,6 +173,8 @@ extension Link {
         while attributes.advance() {
             switch attributes.kind {
             case numbers.mark where attributes.word != 0: tunnelMark = attributes.word
+            // IFLA_VXLAN_LINK: this kind has no IFLA_LINK.
+            case 3 where kind == "vxlan" && attributes.index > 0: lower = attributes.index
             case _ where numbers.remote.contains(attributes.kind):
                 tunnelRemote = Self.end(attributes.payload) ?? tunnelRemote
             case _ where numbers.local.contains(attributes.kind):

@@ -11,11 +11,13 @@ extension Neighbor {
         var address: IPAddress?
         var hardwareAddress: [UInt8] = []
         var confirmed: Duration?
+        var isExternallyValidated = false
         var attributes = AttributeReader(body, from: 12)
         while attributes.advance() {
             switch attributes.kind {
             case NDA_DST: address = attributes.address
             case NDA_LLADDR: hardwareAddress = attributes.payload.array
+            case NDA_FLAGS_EXT: isExternallyValidated = attributes.word & Self.externallyValidated != 0
             case NDA_CACHEINFO where attributes.payload.count >= 16:
                 // struct nda_cacheinfo, in units of USER_HZ (100 a second).
                 confirmed = .milliseconds(10) * Int(attributes.payload.host32(at: 0))
@@ -31,10 +33,14 @@ extension Neighbor {
             isRouter: body[10] & UInt8(NTF_ROUTER) != 0,
             confirmed: confirmed
         )
+        self.isExternallyValidated = isExternallyValidated
     }
 }
 
 extension Neighbor {
+    /// `NTF_EXT_EXT_VALIDATED` of Linux 6.18.
+    private static let externallyValidated: UInt32 = 1 << 2
+
     /// Whether another program administers the entry, as routing daemons do: whether it has a flag such as
     /// `NTF_EXT_LEARNED`, or an extended one such as `NTF_EXT_MANAGED`.
     ///

@@ -20,6 +20,7 @@ extension PolicyRule {
         }
         guard !attributes.isMalformed else { return nil }
         self.selector = selector.text
+        unknownAttributes = selector.unknown
     }
 }
 
@@ -28,6 +29,9 @@ private struct RuleSelector {
     private var words: [String] = []
     private var mark: UInt32?
     private var mask: UInt32?
+    private var values: [Masked: Value] = [:]
+    /// Attributes that this version does not know.
+    private(set) var unknown: [Int] = []
     private let isInverted: Bool
     private let sourceLength: Int
     private let destinationLength: Int
@@ -52,6 +56,7 @@ private struct RuleSelector {
             let suffix = mask.map { $0 == .max ? "" : "/\(Self.hexadecimal($0))" } ?? ""
             all.append("fwmark \(Self.hexadecimal(mark))\(suffix)")
         }
+        for (word, value) in values { if let text = value.text { all.append("\(word.rawValue) \(text)") } }
         if all.isEmpty { return isInverted ? "not all" : "all" }
         let sorted = Self.order.flatMap { keyword in
             all.filter { $0 == keyword || $0.hasPrefix(keyword + " ") }
@@ -72,15 +77,26 @@ private struct RuleSelector {
         case FRA_UID_RANGE: words.append("uidrange \(attribute.word)-\(attribute.payload.host32(at: 4))")
         case FRA_IP_PROTO: words.append("ipproto \(attribute.byte)")
         case FRA_TUN_ID: words.append("tun_id \(attribute.payload.network64(at: 0))")
-        // FRA_DSCP and FRA_FLOWLABEL of Linux 6.13 and later.
-        case 25: words.append("dscp \(attribute.byte)")
-        case 26: words.append("flowlabel \(Self.hexadecimal(attribute.payload.network32(at: 0)))")
-        case FRA_SPORT_RANGE: addPorts("sport", attribute.payload)
-        case FRA_DPORT_RANGE: addPorts("dport", attribute.payload)
+        case FRA_SPORT_RANGE: values[.sourcePort, default: Value()].number = Self.ports(attribute.payload)
+        case FRA_DPORT_RANGE: values[.destinationPort, default: Value()].number = Self.ports(attribute.payload)
+        case Newer.dscp: values[.dscp, default: Value()].number = "\(attribute.byte)"
+        case Newer.flowLabel:
+            let label = attribute.payload.network32(at: 0)
+            values[.flowLabel, default: Value()].number = Self.hexadecimal(label)
+        case Newer.flowLabelMask: mask(.flowLabel, attribute.payload.network32(at: 0), whole: 0xF_FFFF)
+        case Newer.sourcePortMask: mask(.sourcePort, UInt32(attribute.payload.host16(at: 0)), whole: 0xFFFF)
+        case Newer.destinationPortMask: mask(.destinationPort, UInt32(attribute.payload.host16(at: 0)), whole: 0xFFFF)
+        case Newer.dscpMask: mask(.dscp, UInt32(attribute.byte), whole: 0x3F)
         case FRA_SUPPRESS_PREFIXLEN: if attribute.index >= 0 { words.append("suppress_prefixlength \(attribute.word)") }
         case FRA_SUPPRESS_IFGROUP: if attribute.index >= 0 { words.append("suppress_ifgroup \(attribute.word)") }
-        default: break
+        // Read elsewhere, or of no consequence for which packets it applies to.
+        case FRA_PRIORITY, FRA_TABLE, FRA_FLOW, FRA_PAD, FRA_PROTOCOL: break
+        default: unknown.append(attribute.kind)
         }
+    }
+
+    private mutating func mask(_ word: Masked, _ mask: UInt32, whole: UInt32) {
+        values[word, default: Value()].mask = mask == whole ? nil : Self.hexadecimal(mask)
     }
 
     /// As `%#x` of printf(3) has it.
@@ -94,8 +110,33 @@ private struct RuleSelector {
         words.append(isWhole ? "\(word) \(address)" : "\(word) \(IPPrefix(address, length: length))")
     }
 
-    private mutating func addPorts(_ word: String, _ range: Span<UInt8>) {
+    private static func ports(_ range: Span<UInt8>) -> String {
         let (first, last) = (range.host16(at: 0), range.host16(at: 2))
-        words.append(first == last ? "\(word) \(first)" : "\(word) \(first)-\(last)")
+        return first == last ? "\(first)" : "\(first)-\(last)"
+    }
+
+    /// What may have a mask in an attribute of its own.
+    private enum Masked: String {
+        case sourcePort = "sport"
+        case destinationPort = "dport"
+        case dscp
+        case flowLabel = "flowlabel"
+    }
+
+    private struct Value {
+        var number: String?
+        /// `nil` for one of all bits.
+        var mask: String?
+        var text: String? { number.map { number in mask.map { "\(number)/\($0)" } ?? number } }
+    }
+
+    /// Attributes of Linux 6.13 to 6.15, linux/fib_rules.h (`FRA_*`).
+    private enum Newer {
+        static let dscp = 25
+        static let flowLabel = 26
+        static let flowLabelMask = 27
+        static let sourcePortMask = 28
+        static let destinationPortMask = 29
+        static let dscpMask = 30
     }
 }

@@ -4,6 +4,11 @@ internal import Addressing
 internal import CNetlink
 
 extension RouteEntry {
+    /// `RTA_FLOWLABEL`, the last of Linux 6.18, of which this version knows what those that it does not read mean.
+    private static let lastKnown = 31
+    /// `RTCF_REDIRECTED` of linux/in_route.h.
+    private static let redirected: UInt32 = 0x4_0000
+
     /// Reads `struct rtmsg` and its RTA_* attributes.
     /// - Returns: `nil` when the bytes are not a whole description of an IPv4 or IPv6 route.
     init?(decoding body: Span<UInt8>) {
@@ -17,6 +22,7 @@ extension RouteEntry {
             origin: body[5]
         )
         var leg = RouteLeg(index: 0, flags: LegFlags(rawValue: body.host32(at: 8) & 0xFF))
+        var expiry: Double?
         var attributes = AttributeReader(body, from: 12)
         while attributes.advance() {
             switch rtattr_type_t(UInt32(attributes.kind)) {
@@ -29,12 +35,17 @@ extension RouteEntry {
             case RTA_TABLE: answer.table = attributes.word
             case RTA_NH_ID: answer.nexthopID = attributes.word
             case RTA_MULTIPATH: answer.legs = RouteLeg.legs(ofMultipath: attributes.payload)
-            case RTA_CACHEINFO where family == .ipv6 && !isClone: answer.expiresIn = attributes.expiry
+            case RTA_METRICS: answer.mtu = attributes.maximumSize
+            case RTA_CACHEINFO where isClone: expiry = attributes.expiry
+            case RTA_CACHEINFO where family == .ipv6: answer.expiresIn = attributes.expiry
+            case _ where attributes.kind > Self.lastKnown: answer.unknownAttributes.append(attributes.kind)
             default: break
             }
         }
         guard !attributes.isMalformed, destination.family == family else { return nil }
         if answer.legs.isEmpty && leg.index > 0 { answer.legs = [leg] }
+        let isRedirect = isClone && (family == .ipv6 || body.host32(at: 8) & Self.redirected != 0)
+        if isRedirect || expiry != nil { answer.exception = RouteException(isRedirect: isRedirect, expiresIn: expiry) }
         self.init(destination: IPPrefix(destination, length: Int(body[1])), answer: answer)
     }
 }
@@ -71,6 +82,14 @@ extension AttributeReader {
             payload.count - 2 >= family.bitWidth / 8
         else { return nil }
         return IPAddress(bytes: payload.extracting(2..<2 + family.bitWidth / 8))
+    }
+
+    /// The `RTAX_MTU` in a value of metrics; `nil` without one.
+    fileprivate var maximumSize: Int? {
+        var metrics = AttributeReader(payload)
+        var size: Int?
+        while metrics.advance() { if metrics.kind == RTAX_MTU, metrics.word > 0 { size = Int(metrics.word) } }
+        return size
     }
 
     /// The value as the `rta_expires` of `struct rta_cacheinfo`, in seconds; the kernel counts hundredths (USER_HZ).

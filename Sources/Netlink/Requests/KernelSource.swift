@@ -61,18 +61,18 @@ public protocol KernelSource: AnyObject {
     /// What connect(2) of a UDP socket gives, which sends nothing; `nil` where, as in a recording, nobody can tell.
     func connect(_ query: RouteQuery) -> ConnectAnswer?
     /// Whether a packet filter or an IPsec policy refuses packets of this process; ``OutputVerdict/unknown`` where, as in a
-    /// recording, nobody can tell.
+    /// recording, nobody can tell; unless it `sends` a packet, which does not leave, it is about policies only.
     func output(
         of transport: Transport,
         to destination: IPAddress,
         by index: Int,
-        effort: OutputEffort
+        sends: Bool
     ) -> OutputVerdict
     /// The packet filters of this machine, which are not read again while they are those of `previous`; `nil` where they
     /// may not be read.
     func packetFilter(after previous: PacketFilter?) -> PacketFilter?
-    /// Whether packets of a family keep the TTL or hop limit that they are given, as far as a datagram to this machine shows.
-    func keepsHopLimit(_ family: AddressFamily) -> Bool
+    /// What rules leave as it is in packets of a family, as far as a datagram to this machine shows.
+    func keptHeader(_ family: AddressFamily) -> KeptHeader
     /// What the peers of a WireGuard interface make of packets to a destination; `nil` where they may not be read.
     func wireGuardAnswer(of index: Int, for destination: IPAddress) -> TunnelAnswer?
     /// Why a tunnel refuses an empty datagram, whose TTL of 1 ends at the tunnel's first router; `nil` when it does not, or it
@@ -106,13 +106,13 @@ extension KernelSource {
         of transport: Transport,
         to destination: IPAddress,
         by index: Int,
-        effort: OutputEffort
+        sends: Bool
     ) -> OutputVerdict { .unknown }
 
     /// Nobody can tell.
     public func packetFilter(after previous: PacketFilter?) -> PacketFilter? { nil }
 
-    public func keepsHopLimit(_ family: AddressFamily) -> Bool { false }
+    public func keptHeader(_ family: AddressFamily) -> KeptHeader { [] }
 }
 
 /// A kernel source that is asked in netlink messages; everything else follows from that.

@@ -18,14 +18,26 @@ public struct Listener: Hashable, Sendable {
     public var port: UInt16
     /// The interface it is bound to, if to one.
     public var index: Int?
+    /// Whether it is an IPv6 socket that receives no IPv4 packets (`IPV6_V6ONLY`).
+    public var isIPv6Only = false
 
-    /// Whether a packet to `destination` would reach it; an IPv6 socket bound to any address is taken for one that
-    /// serves IPv4 too, as is the default.
-    public func serves(_ destination: IPAddress) -> Bool {
-        if address == destination { return true }
+    /// Whether a packet of this machine to `destination`, one of its own addresses, would reach it.
+    ///
+    /// Such packets count as arriving by the interface that has the address (measured).
+    ///
+    /// - Parameters:
+    ///   - destination: The address.
+    ///   - interfaces: The indexes of that interface, and of the VRF that their sender is bound to.
+    /// - Returns: Whether it would.
+    public func serves(_ destination: IPAddress, arrivingBy interfaces: Set<Int> = [Self.loopback]) -> Bool {
+        if let index, !interfaces.contains(index) { return false }
+        if address.unmapped == destination { return true }
         guard address.isUnspecified else { return false }
-        return address.family == destination.family || address.family == .ipv6
+        return address.family == destination.family || address.family == .ipv6 && !isIPv6Only
     }
+
+    /// The index of the loopback interface, the first one of each network namespace.
+    public static let loopback = 1
 }
 
 /// Owns a socket that asks which local sockets wait for traffic (sock_diag(7)); needs no privilege.
@@ -44,9 +56,12 @@ public struct ListenerSocket: ~Copyable {
     /// The sockets that wait on a port: TCP ones that listen and UDP ones without a peer, of both families.
     ///
     /// A transport or family that the kernel cannot be asked about (`ENOENT`) has none.
-    public mutating func listeners(port: UInt16) throws(NetlinkError) -> [Listener] {
+    public mutating func listeners(
+        port: UInt16,
+        over transports: [Listener.Transport] = Listener.Transport.allCases
+    ) throws(NetlinkError) -> [Listener] {
         var listeners: [Listener] = []
-        for transport in Listener.Transport.allCases {
+        for transport in transports {
             for family in AddressFamily.allCases {
                 do { listeners += try dump(transport, family, port: port) } catch {
                     guard error.code == 2 else { throw error }
@@ -100,25 +115,41 @@ extension Listener {
             port: body.host16(at: 4).bigEndian,
             index: index > 0 ? index : nil
         )
+        var attributes = AttributeReader(body, from: 72)
+        // INET_DIAG_SKV6ONLY of linux/inet_diag.h.
+        while attributes.advance() {
+            if attributes.kind == 11 { isIPv6Only = attributes.byte != 0 }
+        }
     }
 }
 
 extension ListenerSocket {
-    /// Which of the addresses somebody on this machine serves at a port; none where the kernel does not tell.
-    public static func served(_ addresses: Set<IPAddress>, port: UInt16 = 53) -> Set<IPAddress> {
-        guard !addresses.isEmpty, var socket = try? ListenerSocket(), let listeners = try? socket.listeners(port: port)
+    /// Which of the addresses have a socket on this machine at a port, which packets of this process would reach; none where
+    /// the kernel does not list sockets.
+    public static func served(
+        _ addresses: Set<IPAddress>,
+        port: UInt16 = 53,
+        over transport: Listener.Transport = .udp
+    ) -> Set<IPAddress> {
+        guard !addresses.isEmpty, var socket = try? ListenerSocket(),
+            let listeners = try? socket.listeners(port: port, over: [transport]), !listeners.isEmpty
         else { return [] }
-        return addresses.filter { address in listeners.contains { $0.serves(address) } }
+        let areBound = listeners.contains { $0.index != nil }
+        return addresses.filter { address in
+            let interfaces = areBound ? LocalDestinations.interfaces(of: address) : []
+            return listeners.contains { $0.serves(address, arrivingBy: interfaces) }
+        }
     }
 }
 
-/// Owns a socket that hears when UDP sockets of a port are closed (`SKNLGRP_INET_UDP_DESTROY`); needs no privilege.
+/// Owns a socket that receives a message when a socket of a port is closed (`SKNLGRP_INET_UDP_DESTROY` and the like); needs no
+/// privilege.
 public struct ListenerEndSocket: ~Copyable {
     private var socket: NetlinkSocket
 
     /// Opens a socket in the network namespace of the calling thread; the kernel drops what is about other ports.
     /// - Throws: ``NetlinkError/noSocket(step:code:)``.
-    public init(port: UInt16) throws(NetlinkError) {
+    public init(port: UInt16, over transport: Listener.Transport = .udp) throws(NetlinkError) {
         let socket = try NetlinkSocket(family: NETLINK_SOCK_DIAG, capacity: 4096)
         // `struct nlmsghdr` has 16 bytes, and `idiag_sport` is the third member of `struct inet_diag_msg`.
         let program: [UInt64] = [
@@ -128,8 +159,9 @@ public struct ListenerEndSocket: ~Copyable {
         ]
         let filtered = unsafe nwp_attach_filter(socket.descriptor, program, Int32(program.count))
         guard filtered >= 0 else { throw .noSocket(step: "SO_ATTACH_FILTER", code: -filtered) }
-        // SKNLGRP_INET_UDP_DESTROY and SKNLGRP_INET6_UDP_DESTROY of linux/sock_diag.h.
-        for group in [2, 4] as [Int32] {
+        // SKNLGRP_INET_TCP_DESTROY, SKNLGRP_INET6_TCP_DESTROY and the same of UDP, of linux/sock_diag.h.
+        let groups: [Int32] = transport == .tcp ? [1, 3] : [2, 4]
+        for group in groups {
             let code = nwp_netlink_option(socket.descriptor, NETLINK_ADD_MEMBERSHIP, group)
             guard code >= 0 else { throw .noSocket(step: "NETLINK_ADD_MEMBERSHIP", code: -code) }
         }

@@ -12,6 +12,8 @@ public final class LiveKernel: MessageSource {
     private var socket: RouteSocket
     private let limit: Duration
     public private(set) var questions = 0
+    /// How long the packet filters took to be read last.
+    public private(set) var filterReading = Duration.zero
     /// Writes down what is asked and answered, while it is set.
     public var recorder: NetlinkRecorder?
 
@@ -93,7 +95,7 @@ public final class LiveKernel: MessageSource {
         do {
             return .source(try ConnectedSource.find(for: query.destination, port: 443, by: query.outputInterface))
         } catch {
-            return .refused
+            return error.isShortage ? nil : .refused
         }
     }
 
@@ -102,20 +104,29 @@ public final class LiveKernel: MessageSource {
         of transport: Transport,
         to destination: IPAddress,
         by index: Int,
-        effort: OutputEffort
+        sends: Bool
     ) -> OutputVerdict {
         let (number, port) = (transport.number, transport.port)
-        return OutputTest.verdict(of: number, to: destination, port: port, by: index, effort: effort)
+        return OutputTest.verdict(of: number, to: destination, port: port, by: index, sends: sends)
     }
 
     /// The chains of nf_tables, and what is known of iptables beside it; `nil` without `CAP_NET_ADMIN`.
     public func packetFilter(after previous: PacketFilter?) -> PacketFilter? {
-        guard var filter = try? PacketFilter.read(after: previous) else { return nil }
-        filter.legacyReleasing = Set(AddressFamily.allCases.filter(LegacyTables.mayWriteHopLimit))
-        return filter
+        let started = KernelClock().boot
+        defer { filterReading = KernelClock().boot - started }
+        do throws(NetlinkError) {
+            var filter = try PacketFilter.read(after: previous)
+            for family in AddressFamily.allCases { filter.legacyEffects[family] = LegacyTables.effects(family) }
+            return filter
+        } catch .timedOut, .malformedAnswer {
+            return .unreadable
+        } catch {
+            // Without the privilege, or without nf_tables.
+            return nil
+        }
     }
 
-    public func keepsHopLimit(_ family: AddressFamily) -> Bool { OutputTest.keepsHopLimit(family) }
+    public func keptHeader(_ family: AddressFamily) -> KeptHeader { OutputTest.keptHeader(family) }
 
     public func wireGuardAnswer(of index: Int, for destination: IPAddress) -> TunnelAnswer? {
         do {

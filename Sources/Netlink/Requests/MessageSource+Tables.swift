@@ -10,6 +10,10 @@ extension MessageSource {
     /// leg. It costs a dump for each question, which only a kernel with a small table is asked.
     func lookUpInMainTable(_ query: RouteQuery) throws(NetlinkError) -> Result<RouteAnswer, RouteFailure> {
         let family = query.destination.family
+        if query.destination.isLoopback {
+            // The table of local addresses, which is not read here, has it.
+            return .success(RouteAnswer(type: .local, table: 255, prefixLength: family.bitWidth))
+        }
         var best: RouteEntry?
         // How many routes are read for one answer.
         let limit = 10_000

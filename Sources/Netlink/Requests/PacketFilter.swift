@@ -3,6 +3,18 @@
 public import Addressing
 internal import CNetlink
 
+/// What rules do to packets.
+public struct FilterEffects: OptionSet, Hashable, Sendable {
+    public let rawValue: UInt8
+
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// A packet that must not be fragmented may be, or a copy of it or a program gets it: one that is tried may leave.
+    public static let release = FilterEffects(rawValue: 1)
+    /// The TTL or the hop limit is another one.
+    public static let writeHopLimit = FilterEffects(rawValue: 2)
+}
+
 /// The chains of nf_tables that packets of this machine pass on their way out; those of iptables-nft are among them.
 public struct PacketFilter: Hashable, Sendable {
     /// One base chain at the output or postrouting hook.
@@ -21,9 +33,6 @@ public struct PacketFilter: Hashable, Sendable {
         /// As nft(8) names it.
         public var description: String { "\(family) \(table) \(name)" }
 
-        /// Whether a packet to a group that stays on this machine does not meet what it may do.
-        var isBehindOutput: Bool { isPostrouting ? kind == "filter" : kind == "route" }
-
         /// Whether packets of an address family pass it.
         func sees(_ addresses: AddressFamily) -> Bool {
             family == "inet" || family == (addresses == .ipv4 ? "ip" : "ip6")
@@ -34,30 +43,40 @@ public struct PacketFilter: Hashable, Sendable {
     public var generation: UInt32
     /// Those that may refuse a packet.
     public var chains: [Chain]
-    /// The families of which a packet that should stay on this machine, or end at the first router, may go further: a rule
-    /// writes the TTL or the hop limit, sends packets to another destination, or sends a copy.
-    public var releasing: Set<AddressFamily>
+    /// What rules do to packets of each family that keeps from trying some.
+    public var effects: [AddressFamily: FilterEffects]
     /// The same of iptables beside nf_tables.
-    public var legacyReleasing: Set<AddressFamily> = []
+    public var legacyEffects: [AddressFamily: FilterEffects] = [:]
+    /// Whether packets of this machine may get another destination before the hook postrouting.
+    private(set) var redirects = false
 
-    public init(generation: UInt32, chains: [Chain], releasing: Set<AddressFamily> = []) {
+    public init(generation: UInt32, chains: [Chain], effects: [AddressFamily: FilterEffects] = [:]) {
         self.generation = generation
         self.chains = chains.filter { !$0.isIdle && $0.kind != "nat" }
-        self.releasing = releasing
+        redirects = chains.contains { !$0.isIdle && $0.kind == "nat" && !$0.isPostrouting }
+        self.effects = effects
     }
 
-    /// Whether a packet that is tried may leave.
-    public func releases(_ family: AddressFamily) -> Bool {
-        releasing.contains(family) || legacyReleasing.contains(family)
+    /// Whether rules of a family may do this.
+    public func may(_ effect: FilterEffects, _ family: AddressFamily) -> Bool {
+        !(effects[family] ?? []).union(legacyEffects[family] ?? []).isDisjoint(with: effect)
     }
+
+    /// Whether a packet that is bound to an interface may be refused where others are not: one that is led to this machine
+    /// itself leaves by the loopback interface, which the hook postrouting sees.
+    public var mayRefuseBoundOnly: Bool { redirects && chains.contains(where: \.isPostrouting) }
+
+    /// What stands for rules that could not be read: nothing may be tried.
+    static let unreadable: PacketFilter = {
+        let all = FilterEffects([.release, .writeHopLimit])
+        return PacketFilter(generation: 0, chains: [], effects: [.ipv4: all, .ipv6: all])
+    }()
 
     /// The chains that packets of an address family pass.
     public func chains(_ family: AddressFamily) -> [Chain] { chains.filter { $0.sees(family) } }
 
-    /// Whether only a packet that leaves tells what becomes of packets.
-    public func isBehindOutput(_ family: AddressFamily) -> Bool {
-        chains.contains { $0.sees(family) && $0.isBehindOutput }
-    }
+    /// Whether a chain may have packets routed again, so that routes and rules decide what becomes of them.
+    public func reroutes(_ family: AddressFamily) -> Bool { chains(family).contains { $0.kind == "route" } }
 
     /// Reads the chains of the calling thread's network namespace, and their rules.
     /// - Parameter previous: What was read before.
@@ -75,15 +94,17 @@ public struct PacketFilter: Hashable, Sendable {
         }
         if let previous, previous.generation == generation { return previous }
         var (chains, rules): ([Chain], FilterRules) = ([], FilterRules())
-        try socket.exchange(.filterChains, sequence: 2) { _, body in
+        var isConsistent = try socket.exchange(.filterChains, sequence: 2) { _, body in
             guard let base = BaseChain(decoding: body) else { return }
             if let chain = Chain(base) { chains.append(chain) }
             rules.add(base)
         }
-        try socket.exchange(.filterRules, sequence: 3) { _, body in
-            if let rule = FilterRule(decoding: body) { rules.add(rule) }
-        }
-        return PacketFilter(generation: generation, chains: chains, releasing: rules.releasedFamilies)
+        isConsistent =
+            try socket.exchange(.filterRules, sequence: 3) { _, body in
+                if let rule = FilterRule(decoding: body) { rules.add(rule) }
+            } && isConsistent
+        // Rules that changed meanwhile are announced, and read again.
+        return PacketFilter(generation: isConsistent ? generation : 0, chains: chains, effects: rules.effects)
     }
 }
 

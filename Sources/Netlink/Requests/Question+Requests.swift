@@ -136,7 +136,9 @@ extension Question {
         if let uid = query.uid { question.add(Int(RTA_UID.rawValue), uid) }
         if let transport = query.transport {
             question.add(Int(RTA_IP_PROTO.rawValue), [transport.number])
-            question.add(Int(RTA_DPORT.rawValue), bytes(of: transport.port.bigEndian))
+            // What comes in is an answer: it comes from that port.
+            let port = query.inputInterface == nil ? RTA_DPORT : RTA_SPORT
+            question.add(Int(port.rawValue), bytes(of: transport.port.bigEndian))
         }
         return question
     }

@@ -67,11 +67,18 @@ public struct RouteSocket: ~Copyable {
                 case .more: continue
                 case .done: return .done(isConsistent: isConsistent)
                 case .stopped:
-                    isAbandoned = question.isDump
+                    isAbandoned = question.isDump && !isAtEnd()
                     return .stopped
                 }
             }
         }
+    }
+
+    /// Whether nothing more than the end of a dump was left to read, which the kernel has ready by then; reads that.
+    private mutating func isAtEnd() -> Bool {
+        guard case .datagram(let count, _) = socket.receive(waiting: false) else { return false }
+        var messages = MessageReader(socket.bytes(count))
+        return messages.advance() && messages.sequence == sequence && Int32(messages.type) == NLMSG_DONE
     }
 
     /// Asks several questions that have one answer each, in one call; the kernel answers one after the other.

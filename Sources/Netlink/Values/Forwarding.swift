@@ -12,13 +12,17 @@ public struct RouteQuery: Hashable, Sendable {
     public var source: IPAddress?
     /// The interface it would be bound to (`RTA_OIF`).
     public var outputInterface: Int?
-    /// The interface it would have come in on, for the forwarding decision of a router (`RTA_IIF`).
+    /// The interface it would have come in on (`RTA_IIF`).
+    ///
+    /// A failure of ``RouteFailure/blackhole`` for an own address means that the reverse path filter drops it.
     public var inputInterface: Int?
     /// The packet's firewall mark (`RTA_MARK`).
     public var mark: UInt32
     /// The user whose packet it would be (`RTA_UID`); `nil` means the caller.
     public var uid: UInt32?
     /// The packet's protocol and port, for rules that ask for them; `nil` means those of no packet.
+    ///
+    /// Of a packet that comes in it is the port that it comes from.
     public var transport: Transport?
     /// Which of the two answers of the kernel is wanted.
     public var kind: Kind
@@ -69,8 +73,10 @@ public struct Transport: Hashable, Sendable {
     public static let https = Transport(number: 6, port: 443)
     /// A datagram to UDP port 443, as HTTP/3 sends.
     public static let quic = Transport(number: 17, port: 443)
-    /// A question to a name server.
+    /// A query to a name server.
     public static let dns = Transport(number: 17, port: 53)
+    /// The same over TCP, as with `options use-vc` of resolv.conf(5).
+    public static let dnsOverTCP = Transport(number: 6, port: 53)
 }
 
 public struct RouteAnswer: Hashable, Sendable {
@@ -96,6 +102,12 @@ public struct RouteAnswer: Hashable, Sendable {
     public var origin: UInt8
     /// How long the kernel will still use the route, in seconds; `nil` means for ever (`rta_expires`).
     public var expiresIn: Double?
+    /// The path MTU that the kernel holds, in bytes: that of the route, or of an exception for the destination (`RTAX_MTU`).
+    public var mtu: Int?
+    /// What the kernel learned of the one destination (ICMP); only in a `.decision`.
+    public var exception: RouteException?
+    /// The numbers of the entry's attributes (`RTA_*`) that this version does not know.
+    public var unknownAttributes: [Int] = []
     /// The gateway of a route with one nexthop; `nil` where the destination is on the link.
     public var onlyGateway: IPAddress? { legs.count == 1 ? legs[0].gateway : nil }
     /// The interface of a route with one nexthop.
@@ -123,6 +135,19 @@ public struct RouteAnswer: Hashable, Sendable {
         self.metric = metric
         self.nexthopID = nexthopID
         self.origin = origin
+        self.expiresIn = expiresIn
+    }
+}
+
+/// What the kernel learned of a destination by ICMP, which overrides the entry.
+public struct RouteException: Hashable, Sendable {
+    /// Whether a redirect may have named another router than the entry's (`RTCF_REDIRECTED`; IPv6 does not say so).
+    public var isRedirect: Bool
+    /// How long it lasts, in seconds; `nil` when unknown.
+    public var expiresIn: Double?
+
+    public init(isRedirect: Bool, expiresIn: Double? = nil) {
+        self.isRedirect = isRedirect
         self.expiresIn = expiresIn
     }
 }

@@ -71,6 +71,8 @@ public struct Neighbor: Hashable, Sendable {
     public var isRouter: Bool
     /// How long ago the neighbour was last known to be there (`ndm_confirmed` of `NDA_CACHEINFO`); `nil` when not told.
     public var confirmed: Duration?
+    /// Whether another program vouches for the entry (`extern_valid`), so that the kernel never calls it failed.
+    public var isExternallyValidated = false
     /// The index of the bridge port behind which it is, where that was asked for.
     public var port: Int?
 
@@ -132,18 +134,43 @@ public struct PolicyRule: Hashable, Sendable {
     public var table: UInt32
     /// The packets it applies to, in the words of ip-rule(8), such as `fwmark 0x1 oif eth0`; `all` without a selector.
     public var selector: String
+    /// The numbers of its attributes that this version does not know, which may restrict it to some packets.
+    public var unknownAttributes: [Int]
 
     /// Whether it asks for the protocol or the ports of packets.
     public var asksForTransport: Bool {
         selector.split(separator: " ").contains { ["ipproto", "sport", "dport"].contains($0) }
     }
 
+    /// Whether it matches on the mark of packets.
+    public var readsMark: Bool { selector.split(separator: " ").contains("fwmark") }
+
+    /// The mark of packets that it applies to, or does not apply to when `isInverted`; `nil` where it matches on none, or on
+    /// more than the mark.
+    public var mark: (value: UInt32, isInverted: Bool)? {
+        let words = selector.split(separator: " ")
+        let isInverted = words.first == "not"
+        guard words.count == (isInverted ? 3 : 2), words[words.count - 2] == "fwmark",
+            let digits = words[words.count - 1].split(separator: "/").first, digits.hasPrefix("0x"),
+            let value = UInt32(digits.dropFirst(2), radix: 16), value != 0
+        else { return nil }
+        return (value, isInverted)
+    }
+
     /// Describes a rule.
-    public init(family: AddressFamily, priority: UInt32, action: UInt8, table: UInt32, selector: String) {
+    public init(
+        family: AddressFamily,
+        priority: UInt32,
+        action: UInt8,
+        table: UInt32,
+        selector: String,
+        unknownAttributes: [Int] = []
+    ) {
         self.family = family
         self.priority = priority
         self.action = action
         self.table = table
         self.selector = selector
+        self.unknownAttributes = unknownAttributes
     }
 }

@@ -64,6 +64,8 @@ public struct Link: Hashable, Sendable {
     public var parentBus: String?
     /// The name of the device behind the link (`IFLA_PARENT_DEV_NAME`).
     public var parentDevice: String?
+    /// The numbers of its attributes (`IFLA_*`) that this version does not know.
+    public var unknownAttributes: [Int] = []
 
     /// Describes a link; everything but index and name has the value of a plain, unconnected Ethernet device.
     public init(

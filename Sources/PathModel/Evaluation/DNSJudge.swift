@@ -3,58 +3,73 @@
 internal import Addressing
 internal import Netlink
 
-/// Judges whether a name server can be asked (rule S35); no packet is sent.
+/// Decides whether a name server can be queried (rule S35); no packet is sent.
 struct DNSJudge {
     let interfaces: InterfaceJudge
     /// Tunnels whose own packets do not leave.
     let strandedTunnels: Set<Int>
     private var facts: DNSConfiguration { interfaces.facts.dns }
 
-    /// The servers and the verdict; questions stop at the first server that can be reached.
-    func judge(with survey: inout RouteSurvey) -> DNSState {
+    /// The servers and the verdict; queries stop at the first server that can be reached.
+    func judge(with queries: inout RouteSurvey) -> DNSState {
         let facts = facts
-        let servers = facts.upstream ?? facts.servers
-        var isUsable = false
-        let hasStub = facts.upstream != nil
-        if !hasStub || facts.servers.contains(where: isListening) {
-            isUsable = servers.contains { canReach($0, with: &survey, isUpstream: hasStub) }
+        let upstream = facts.upstream
+        let isUsable = facts.servers.contains { server in
+            guard canReach(server, with: &queries) else { return false }
+            guard let upstream, server.destination.isLoopback else { return true }
+            return upstream.contains { !$0.isForDomainsOnly && canReach($0, isUpstream: true, with: &queries) }
         }
-        return DNSState(servers: servers, search: facts.search, source: facts.source, isUsable: isUsable)
+        return DNSState(
+            servers: upstream ?? facts.servers,
+            search: facts.search,
+            source: facts.source,
+            isUsable: isUsable,
+            problem: problem(isUsable: isUsable)
+        )
     }
 
-    /// Whether something on this machine answers at the server's address.
-    private func isListening(_ server: DNSServer) -> Bool {
-        let address = server.address.address
-        return !address.isLoopback || facts.servedHere.contains(address)
+    private func problem(isUsable: Bool) -> DNSProblem? {
+        if let error = facts.unreadable { return .unreadable(source: facts.source, error: error) }
+        guard !isUsable, let upstream = facts.upstream else { return nil }
+        if upstream.isEmpty { return .noUpstream(stub: facts.source) }
+        return upstream.allSatisfy(\.isForDomainsOnly) ? .domainsOnly(stub: facts.source) : nil
     }
 
+    /// Whether a query to it would be answered as far as this machine knows; `isUpstream` says that a stub queries it, and not
+    /// the C library.
     private func canReach(
         _ server: DNSServer,
-        with survey: inout RouteSurvey,
-        isUpstream: Bool
+        isUpstream: Bool = false,
+        with queries: inout RouteSurvey
     ) -> Bool {
-        let address = server.address.address.unmapped
-        // Nobody tells which upstream servers on loopback have a listener: the stub found them, so they count.
-        if address.isLoopback || address.isUnspecified { return isUpstream || isListening(server) }
+        let address = server.destination
+        let transport: Transport = server.isQueriedOverTCP ? .dnsOverTCP : .dns
+        if address.isLoopback {
+            // It is not known which upstream servers on loopback have a listener: the stub found them, so they count.
+            return isUpstream
+                || facts.servedHere.contains(address) && queries.staysHere(toServer: address, as: transport)
+        }
         var index = server.interfaceIndex
         if let scope = server.address.scope {
-            // A name, or a number as getaddrinfo(3) takes it; nobody is asked over an interface that is gone.
+            // A name, or a number as getaddrinfo(3) takes it; nothing is sent over an interface that is gone.
             let state = interfaces.state
             guard let link = state.link(named: scope) ?? Int(scope).flatMap({ state.links[$0] }) else { return false }
             index = link.index
         }
         // connect(2) refuses a link-local IPv6 address without an interface (EINVAL).
         if address.family == .ipv6, address.isLinkLocal, index == nil { return false }
-        guard let choice = survey.connect(toServer: address, by: index) else { return false }
+        guard let choice = queries.connect(toServer: address, by: index, as: transport) else { return false }
         switch choice.entry.type {
-        case .local: return facts.servedHere.contains(address)
-        case .unicast: return isOpen(choice, with: &survey)
+        case .local:
+            // Of another port, or another transport than that of the C library's queries, nothing is known.
+            return facts.servedHere.contains(address) || isUpstream && (server.port != nil || facts.usesTCP)
+        case .unicast: return isOpen(choice, transport, with: &queries)
         default: return false
         }
     }
 
-    /// Whether a question would leave: by a link that works, from an address that an answer can come to.
-    private func isOpen(_ choice: RouteChoice, with queries: inout RouteSurvey) -> Bool {
+    /// Whether a query would leave: by a link that works, from an address that an answer can come to.
+    private func isOpen(_ choice: RouteChoice, _ transport: Transport, with queries: inout RouteSurvey) -> Bool {
         let chosen = choice.decision.legs.first(where: isLive)
         guard let leg = chosen ?? choice.legs.first(where: isLive) else { return false }
         let family = choice.destination.family
@@ -66,13 +81,13 @@ struct DNSJudge {
         let verdict = sources.evaluate(source, by: leg.index, family: family, isNear: isNear, hop: state)
         if verdict.needsResolvedHop { queries.neighbors.rivals.insert(hop) }
         guard verdict.isUsable else { return false }
-        if queries.output(of: .dns, to: choice.destination, by: leg.index).isRefused { return false }
+        if queries.output(of: transport, to: choice.destination, by: leg.index).isRefused { return false }
         if let link = interfaces.state.links[leg.index], interfaces.isTunnel(link),
             case .refused = queries.answer(of: link, to: choice.destination)
         {
             return false
         }
-        return queries.obstacle(toReplies: source, by: leg.index, .dns) == nil
+        return queries.obstacle(toReplies: source, from: choice.destination, by: leg.index, transport) == nil
     }
 
     private func isLive(_ leg: RouteLeg) -> Bool {

@@ -5,7 +5,7 @@ internal import Netlink
 
 /// Where the kernel chooses by what it knows of neighbours (rules S53, S54).
 extension EvaluationRound {
-    /// Takes those legs that the kernel's knowledge of neighbours leaves, and asks for what that rests on.
+    /// Takes those nexthops that the kernel's knowledge of neighbours leaves, and asks for what that rests on.
     mutating func considerNeighbors(of choice: inout RouteChoice, with survey: inout RouteSurvey) {
         guard choice.entry.type == .unicast, choice.entry.prefixLength == 0 else { return }
         let family = choice.destination.family
@@ -27,7 +27,7 @@ extension EvaluationRound {
         choice.entry.legs = taken.flatMap { equals[$0].legs }
     }
 
-    /// IPv6 does not take a leg whose router is known not to answer while there is another (`rt6_score_route`).
+    /// IPv6 does not take a nexthop whose router is known not to answer while there is another (`rt6_score_route`).
     private func leaveOutSilentLegs(of choice: inout RouteChoice) {
         guard choice.entry.legs.count > 1 else { return }
         let isSilent = choice.entry.legs.map { leg in leg.router.map { classifier.state.neighborState($0) } == .failed }
@@ -39,6 +39,29 @@ extension EvaluationRound {
     /// speaks again meanwhile, nothing is announced (rule S28).
     mutating func noteLapsed(_ defaults: [RouteAnswer]) {
         keepsLapsed = keepsLapsed || defaults.contains(where: \.hasLapsed)
+    }
+
+    /// Whether a default route has no router on a link where each destination has to answer itself (rule S52).
+    func isOnLinkDefault(_ leg: RouteLeg, of answer: RouteAnswer, _ family: AddressFamily) -> Bool {
+        guard leg.gateway == nil, let link = classifier.state.links[leg.index] else { return false }
+        return answer.prefixLength <= RoutePoll.longestPrefix(family)
+            && link.flags.isDisjoint(with: [.noARP, .pointToPoint, .loopback])
+    }
+
+    /// Whether destinations beyond such a link did not answer when packets went there, and none did.
+    func isUnanswered(_ leg: RouteLeg, of way: Uplink, with queries: inout RouteSurvey) -> Bool {
+        guard isOnLinkDefault(leg, of: way.answer, way.family) else { return false }
+        let servers = classifier.facts.dns.servers + (classifier.facts.dns.upstream ?? [])
+        let destinations = [way.probe] + servers.map(\.address.address.unmapped)
+        let own = (classifier.state.addresses[leg.index] ?? []).map {
+            IPPrefix($0.value.address, length: $0.value.prefixLength)
+        }
+        let keys = Set(destinations.filter { $0.family == way.family && !$0.isLoopback })
+            .filter { address in !own.contains { $0.contains(address) } }
+            .map { NeighborKey(index: leg.index, address: $0) }
+        queries.neighbors.rivals.formUnion(keys)
+        let answers = keys.compactMap(classifier.state.hasAnswered)
+        return answers.contains(false) && !answers.contains(true)
     }
 
     private func isDead(_ leg: RouteLeg) -> Bool { leg.flags.contains(.dead) }

@@ -52,22 +52,22 @@ extension EvaluationRound {
 
     /// Whether datagrams leave although connections do not: where a rule refuses these, or, of IPv4, where no connect(2) went
     /// before, and packets from their source are refused.
-    private func datagramsLeave(with survey: inout RouteSurvey) -> Bool {
-        for family in AddressFamily.allCases where survey.transport != nil {
+    private func datagramsLeave(with queries: inout RouteSurvey) -> Bool {
+        for family in AddressFamily.allCases where queries.transport != nil {
             guard case .refused(_, let probe?) = findings[family] else { continue }
             for transport in [Transport.quic, .dns] {
-                let legs = try? survey.asking(as: transport) { $0.connect(probe) }.get().legs
+                let legs = try? queries.asking(as: transport) { $0.connect(probe) }.get().legs
                 if legs?.contains(where: isLive) ?? false { return true }
             }
         }
         guard case .refused(let refusal) = outcomes[.ipv4], refusal.source != nil,
-            case .refused(_, let probe?) = findings[.ipv4], let answer = try? survey.ask(probe, .decision).get()
+            case .refused(_, let probe?) = findings[.ipv4], let answer = try? queries.ask(probe, .decision).get()
         else { return false }
         return answer.type == .unicast && answer.legs.contains(where: isLive)
     }
 
     /// The interfaces in use: for both families first, then for IPv4, then for IPv6 (rule S17).
-    private func interfacesInUse(_ ways: [WayOut]) -> [Used] {
+    private func interfacesInUse(_ ways: [Uplink]) -> [Used] {
         var found: [Used] = []
         for way in ways {
             for leg in way.live {
@@ -88,7 +88,7 @@ extension EvaluationRound {
     }
 
     /// How packets of one family leave, in words for others (rule S34).
-    private func familyPath(_ way: WayOut, _ inUse: [Used]) -> FamilyPath? {
+    private func familyPath(_ way: Uplink, _ inUse: [Used]) -> FamilyPath? {
         guard let source = way.source else { return nil }
         var interfaces: [PathInterface] = []
         var gateways: [Gateway] = []
@@ -105,7 +105,14 @@ extension EvaluationRound {
             )
             if !gateways.contains(gateway) { gateways.append(gateway) }
         }
-        return FamilyPath(interfaces: interfaces, gateways: gateways, source: source, otherSources: way.otherSources)
+        return FamilyPath(
+            interfaces: interfaces,
+            gateways: gateways,
+            source: source,
+            otherSources: way.otherSources,
+            isOnLink: way.live.allSatisfy { isOnLinkDefault($0, of: way.answer, way.family) },
+            isUnanswered: way.isUnanswered
+        )
     }
 
     /// Whether something can be brought up on demand, or is being brought up (rule S23).

@@ -8,6 +8,7 @@ struct ReasonCandidate {
     let index: Int
     let type: InterfaceType
     let shortcoming: Shortcoming?
+    var works: Bool { shortcoming == nil }
     /// 0 for hardware and what the operator or the past vouches for, 1 for what containers use, 2 for tunnels.
     let tier: Int
     private let order: (Int, Int, Int, Int, Int, Int)
@@ -58,7 +59,7 @@ extension EvaluationRound {
         for outcome in ordered {
             switch outcome {
             case .stranded(let way, let reason, var subject):
-                subject.family = way.family
+                subject.family = subject.family ?? way.family
                 return (reason, subject)
             case .dead(let way): return reason(ofDead: way)
             case .filtered(let way, let obstacle):
@@ -76,7 +77,7 @@ extension EvaluationRound {
         return reasonOfInterfaces(demand: demand)
     }
 
-    private func subject(of way: WayOut) -> ReasonSubject {
+    private func subject(of way: Uplink) -> ReasonSubject {
         ReasonSubject(
             interface: way.namedIndex.flatMap { classifier.state.links[$0]?.name },
             family: way.family,
@@ -85,9 +86,15 @@ extension EvaluationRound {
     }
 
     /// The kernel would send into links that are down, perhaps although another one works.
-    private func reason(ofDead way: WayOut) -> (UnsatisfiedReason, ReasonSubject?) {
+    private func reason(ofDead way: Uplink) -> (UnsatisfiedReason, ReasonSubject?) {
         var subject = subject(of: way)
         let dead = Set(way.dead.map(\.index))
+        if let mute = way.dead.first(where: classifier.isMute).flatMap({ classifier.state.links[$0.index] }),
+            classifier.fault(of: mute) == nil
+        {
+            (subject.interface, subject.obstacle) = (mute.name, .noARP)
+            return (.gatewayUnreachable, subject)
+        }
         if let other = others.first(where: { !dead.contains($0.link.index) }) {
             subject.alternative = other.link.name
             return (.preferredRouteLinkDown, subject)
@@ -113,7 +120,7 @@ extension EvaluationRound {
 
     /// There is a route by a link that works, but no address to come from.
     private mutating func reason(
-        ofSourceless way: WayOut,
+        ofSourceless way: Uplink,
         _ verdict: SourceJudge.Verdict
     ) -> (UnsatisfiedReason, ReasonSubject?) {
         var subject = subject(of: way)

@@ -8,12 +8,12 @@ enum Underlay {
     case link(Link)
     /// They do not leave this machine.
     case broken(UnsatisfiedReason, ReasonSubject)
-    /// Nobody tells.
+    /// It is not known.
     case unknown
 }
 
 extension EvaluationRound {
-    /// Closes the ways by tunnels whose own packets do not leave.
+    /// Closes the routes by tunnels whose own packets do not leave.
     mutating func followTunnels(with queries: inout RouteSurvey) {
         for other in others where classifier.isTunnel(other.link) { _ = underlay(of: other.link, with: &queries) }
         let stranded = strandedTunnels
@@ -60,7 +60,7 @@ extension EvaluationRound {
 
     /// The interface that carries a tunnel's own packets.
     ///
-    /// The kernel tells it for kinds that name their other end, stand on a link or mark their packets. For others, such
+    /// The kernel reports it for kinds that name their other end, stand on a link or mark their packets. For others, such
     /// as a VPN program behind `tun`, it is the best other interface that reaches the Internet.
     mutating func underlay(of tunnel: Link, with queries: inout RouteSurvey) -> Underlay {
         if let known = underlays[tunnel.index] { return known }
@@ -72,11 +72,16 @@ extension EvaluationRound {
     }
 
     private mutating func findUnderlay(of tunnel: Link, with queries: inout RouteSurvey) -> Underlay {
+        // Its packets leave from the network namespace that it was made in.
+        if tunnel.isLowerElsewhere { return .unknown }
         if let remote = tunnel.tunnelRemote, let answer = queries.askOuter(of: tunnel) {
             return follow(answer, to: remote, of: tunnel, with: &queries)
         }
-        let below = tunnel.standsOn.flatMap { classifier.state.links[$0] } ?? markedUnderlay(of: tunnel, with: &queries)
-        if let below { return follow(below, of: tunnel, with: &queries) }
+        if let below = tunnel.standsOn.flatMap({ classifier.state.links[$0] }) {
+            return follow(below, of: tunnel, with: &queries)
+        }
+        if let found = markedUnderlay(of: tunnel, with: &queries) { return found }
+        if isTranslator(tunnel) { return underlay(ofTranslator: tunnel, with: &queries) }
         // What a serial line or a modem carries is no packet of another interface.
         if tunnel.kind == "ppp" || tunnel.hardwareType == Self.pointToPoint { return .unknown }
         let inUse = openWays.flatMap(\.live).compactMap { classifier.state.links[$0.index] }
@@ -137,28 +142,94 @@ extension EvaluationRound {
         return .broken(shortcoming.reason, classifier.subject(link, obstacle: .lower(of: tunnel.name)))
     }
 
-    /// Where the other end is not known and no other interface reaches the Internet: those that have a default route are
-    /// what the tunnel ran over; without any, an interface that works may be.
+    /// Where the other end is not known and no other interface reaches the Internet: the tunnel ran over an interface that has
+    /// or had a default route, or has a route that somebody made, to the VPN's server perhaps.
+    ///
+    /// Nothing is concluded as long as one of them works, and without any: a program in another network namespace may serve
+    /// the tunnel.
     private func unusedUnderlay(of tunnel: Link, with queries: inout RouteSurvey) -> Underlay {
-        var candidates = carriers()
-        var preferred: [ReasonCandidate] = []
-        for candidate in candidates where classifier.state.routableInterfaces.contains(candidate.index) {
-            let choices = AddressFamily.allCases.compactMap { queries.survey($0, by: candidate.index, like: nil) }
-            let isRouted = choices.contains { $0.legs.contains { $0.index == candidate.index } }
-            if isRouted { preferred.append(candidate) }
+        let carrying = carriers().filter { candidate in
+            classifier.memory.everAvailable.contains(candidate.index) || queries.table.carriesRoutes(candidate.index)
         }
-        if !preferred.isEmpty { candidates = preferred }
-        guard !candidates.isEmpty, candidates.allSatisfy({ $0.shortcoming != nil }) else { return .unknown }
-        return brokenInterface(below: tunnel, of: candidates)
+        guard !carrying.isEmpty, !carrying.contains(where: \.works), !hasOtherTunnel(than: tunnel, queries)
+        else { return .unknown }
+        return brokenInterface(below: tunnel, of: carrying)
     }
 
-    private func markedUnderlay(of tunnel: Link, with queries: inout RouteSurvey) -> Link? {
-        guard let mark = tunnel.tunnelMark, mark != 0 else { return nil }
-        for uplink in openWays {
-            guard let answer = queries.askUnbound(uplink.probe, mark: mark) else { continue }
-            let leg = answer.legs.first { $0.index != tunnel.index && isLive($0) }
-            if let below = leg.flatMap({ classifier.state.links[$0.index] }) { return below }
+    /// Whether another tunnel or a serial line works and has a route that somebody made.
+    private func hasOtherTunnel(than tunnel: Link, _ queries: RouteSurvey) -> Bool {
+        classifier.state.links.values.contains { link in
+            switch underlays[link.index] {
+            // It is known, or being found out for this one.
+            case .broken?, .unknown?: return false
+            case .link?, nil: break
+            }
+            return link.index != tunnel.index && classifier.isTunnel(link) && classifier.isUsable(link)
+                && queries.table.carriesRoutes(link.index)
         }
-        return nil
+    }
+
+    /// The route of packets that carry the tunnel's mark, which the kernel reports, or which the rules exempt that lead all
+    /// others into the tunnel; `nil` without a mark.
+    private mutating func markedUnderlay(of tunnel: Link, with queries: inout RouteSurvey) -> Underlay? {
+        guard let uplink = openWays.first(where: { $0.live.contains { $0.index == tunnel.index } }) else { return nil }
+        let own = tunnel.tunnelMark.flatMap { $0 == 0 ? nil : [$0] }
+        let marks = own ?? queries.table.marksExempt(fromTable: uplink.answer.table, uplink.family)
+        var (live, dead): (Link?, Link?)
+        for mark in marks {
+            for probe in AddressFamily.allCases.compactMap({ classifier.policy.probes[$0]?.first }) {
+                guard let answer = queries.askUnbound(probe, mark: mark), answer.type == .unicast else { continue }
+                let legs = answer.legs.filter { $0.index != tunnel.index }
+                live = live ?? legs.first(where: isLive).flatMap { classifier.state.links[$0.index] }
+                dead = dead ?? legs.first.flatMap { classifier.state.links[$0.index] }
+            }
+        }
+        if let below = live ?? dead { return follow(below, of: tunnel, with: &queries) }
+        guard !marks.isEmpty, own == nil else { return nil }
+        // The server may be behind a route of its own.
+        let isRouted = carriers().contains { $0.works && queries.table.carriesRoutes($0.index) }
+        return isRouted || hasOtherTunnel(than: tunnel, queries) ? .unknown : withoutRoute(below: tunnel)
+    }
+
+    /// Whether a tunnel carries IPv4 packets over IPv6, by the addresses that are set aside for that (RFC 7335).
+    private func isTranslator(_ tunnel: Link) -> Bool {
+        let range = IPPrefix(.v4(0xC000_0000), length: 29)
+        return classifier.state.addresses[tunnel.index]?.contains { range.contains($0.value.address) } ?? false
+    }
+
+    /// What carries the IPv6 packets of a translator (CLAT) or of a tunnel to the provider (DS-Lite), which have neither mark
+    /// nor interface of the monitor.
+    private mutating func underlay(ofTranslator tunnel: Link, with queries: inout RouteSurvey) -> Underlay {
+        guard classifier.state.hasRoutableAddress(.ipv6) else {
+            return withoutRoute(below: tunnel, .noDefaultRoute, .ipv6)
+        }
+        var failure: RouteFailure?
+        for probe in classifier.policy.probes[.ipv6] ?? [] {
+            switch queries.lookupOuter(to: probe, by: nil, mark: 0) {
+            case .success(let answer) where answer.type == .unicast:
+                let legs = answer.legs.filter { $0.index != tunnel.index }
+                let below = (legs.first(where: isLive) ?? legs.first).flatMap { classifier.state.links[$0.index] }
+                return below.map { follow($0, of: tunnel, with: &queries) } ?? .unknown
+            case .success: return .unknown
+            case .failure(let reason): failure = failure ?? reason
+            }
+        }
+        guard let failure else { return .unknown }
+        return withoutRoute(below: tunnel, failure.reason, .ipv6)
+    }
+
+    /// Says that an interface works, and no route leads out by it.
+    private func withoutRoute(
+        below tunnel: Link,
+        _ reason: UnsatisfiedReason = .noDefaultRoute,
+        _ family: AddressFamily? = nil
+    ) -> Underlay {
+        let carriers = carriers()
+        guard let best = carriers.min(by: { $0.precedes($1) }), best.works,
+            let link = classifier.state.links[best.index]
+        else { return brokenInterface(below: tunnel, of: carriers) }
+        var subject = classifier.subject(link, obstacle: .lower(of: tunnel.name))
+        subject.family = family
+        return .broken(reason, subject)
     }
 }

@@ -23,8 +23,8 @@ struct EvaluationRound {
         let metric: UInt32
     }
 
-    /// The ways that are open, IPv4 first.
-    var openWays: [WayOut] {
+    /// The routes that are open, IPv4 first.
+    var openWays: [Uplink] {
         switch (outcomes[.ipv4]?.openWay, outcomes[.ipv6]?.openWay) {
         case (let first?, let second?): [first, second]
         case (let only?, nil), (nil, let only?): [only]
@@ -79,7 +79,7 @@ extension EvaluationRound {
     }
 
     /// Considers what comes behind the table (rule S55).
-    private func filtered(_ way: WayOut, with survey: RouteSurvey) -> FamilyOutcome {
+    private func filtered(_ way: Uplink, with survey: RouteSurvey) -> FamilyOutcome {
         func obstacles(_ transport: Transport) -> [OutputObstacle] {
             way.live.compactMap { leg in
                 guard case .refused(let obstacle) = survey.output(of: transport, to: way.probe, by: leg.index)
@@ -96,9 +96,9 @@ extension EvaluationRound {
         return .open(way)
     }
 
-    /// Judges legs, interfaces, source and gateways of a route.
+    /// Judges nexthops, interfaces, source and gateways of a route.
     mutating func outcome(_ choice: RouteChoice, by index: Int?, with survey: inout RouteSurvey) -> FamilyOutcome {
-        let way = WayOut(choice)
+        let way = Uplink(choice)
         survey.neighbors.gateways.formUnion(choice.legs.compactMap(\.router))
         survey.neighbors.rivals.formUnion(choice.legs.filter(classifier.needsNeighbor).compactMap(\.router))
         for leg in choice.legs {
@@ -122,7 +122,14 @@ extension EvaluationRound {
         chooseLiveLeg(of: way, with: &survey)
         let outcome = finish(way, with: &survey)
         guard case .open = outcome else { return outcome }
-        if let source = way.source, let obstacle = survey.obstacle(toReplies: source, by: way.live[0].index) {
+        if let source = way.source,
+            let obstacle = survey.obstacle(
+                toReplies: source,
+                from: way.probe,
+                by: way.live[0].index,
+                isBound: index != nil
+            )
+        {
             return .noSource(way, SourceJudge.Verdict(obstacle: obstacle))
         }
         noteOtherSources(of: way, with: &survey)
@@ -130,7 +137,7 @@ extension EvaluationRound {
     }
 
     /// Whether datagrams to the ports that programs use leave in another way than connections do, or not at all.
-    private func datagramsDiffer(from way: WayOut, with survey: inout RouteSurvey) -> Bool {
+    private func datagramsDiffer(from way: Uplink, with survey: inout RouteSurvey) -> Bool {
         [Transport.quic, .dns].contains { transport in
             survey.asking(as: transport) { survey in
                 guard let choice = try? survey.connect(way.probe).get(), choice.source == way.choice.source,
@@ -142,8 +149,8 @@ extension EvaluationRound {
         }
     }
 
-    /// Finds the addresses of packets that take other legs of a multipath route (rule S31).
-    private func noteOtherSources(of way: WayOut, with queries: inout RouteSurvey) {
+    /// Finds the addresses of packets that take other nexthops of a multipath route (rule S31).
+    private func noteOtherSources(of way: Uplink, with queries: inout RouteSurvey) {
         guard way.live.count > 1 else { return }
         for leg in way.live {
             guard let source = try? queries.ask(way.probe, .decision, by: leg.index).get().preferredSource,
@@ -154,9 +161,9 @@ extension EvaluationRound {
         }
     }
 
-    /// Leaves out legs of an IPv4 multipath route from whose addresses packets are refused while there are others: the
-    /// kernel looks up again from the address of the leg that it took (rule S20).
-    private func leaveOutRefusedLegs(of way: WayOut, with queries: inout RouteSurvey) {
+    /// Leaves out nexthops of an IPv4 multipath route from whose addresses packets are refused while there are others: the
+    /// kernel looks up again from the address of the nexthop that it took (rule S20).
+    private func leaveOutRefusedLegs(of way: Uplink, with queries: inout RouteSurvey) {
         guard way.family == .ipv4, way.live.count > 1 else { return }
         let isRefused = way.live.map { leg in
             let source = try? queries.ask(way.probe, .decision, by: leg.index).get().preferredSource
@@ -168,9 +175,9 @@ extension EvaluationRound {
         way.live = zip(way.live, isRefused).filter { !$1 }.map(\.0)
     }
 
-    /// Takes the source of a live leg: the kernel may still hash the probe onto a dead one (rule S31), or have taken it
+    /// Takes the source of a live nexthop: the kernel may still hash the probe onto a dead one (rule S31), or have taken it
     /// because it was one's turn.
-    private func chooseLiveLeg(of way: WayOut, with queries: inout RouteSurvey) {
+    private func chooseLiveLeg(of way: Uplink, with queries: inout RouteSurvey) {
         let chosen = way.choice.decision.legs
         let isLive = chosen.contains { leg in way.live.contains { $0.index == leg.index } }
         if isLive && !way.choice.takesTurns || chosen.isEmpty { return }
@@ -179,7 +186,7 @@ extension EvaluationRound {
         way.choice.soughtFrom = decision.preferredSource ?? way.choice.soughtFrom
     }
 
-    private mutating func finish(_ way: WayOut, with queries: inout RouteSurvey) -> FamilyOutcome {
+    private mutating func finish(_ way: Uplink, with queries: inout RouteSurvey) -> FamilyOutcome {
         let chosen = way.choice.decision.legs
         let leg = chosen.first { chosen in way.live.contains { $0.index == chosen.index } } ?? way.live[0]
         let source = way.choice.source
@@ -198,6 +205,10 @@ extension EvaluationRound {
         var silent = 0
         for leg in way.live {
             if let router = leg.router, classifier.state.isReachable(router) == false { silent += 1 }
+        }
+        if way.live.allSatisfy({ isUnanswered($0, of: way, with: &queries) }) {
+            way.isUnanswered = true
+            silent = way.live.count
         }
         if silent > 0 { way.warnings.insert(.gatewayUnresolved) }
         let isDormant = way.live.contains { classifier.state.links[$0.index]?.operationalState == .dormant }
@@ -219,7 +230,27 @@ extension InterfaceJudge {
         guard !leg.flags.contains(.dead), let link = state.links[leg.index] else { return false }
         // IPv6 keeps the flag on routes by a link that has its carrier again and is dormant, and takes them all the same.
         if leg.flags.contains(.linkDown), link.operationalState != .dormant { return false }
-        return isUsable(link) && !isLoopback(link) && !isEnslaved(link) && brokenPort(of: leg) == nil
+        return isUsable(link) && !isLoopback(link) && !isEnslaved(link) && brokenPort(of: leg) == nil && !isMute(leg)
+    }
+
+    /// Kinds of links whose frames reach a receiver by its hardware address; hardware has none.
+    private static let framed: Set<String> = ["veth", "bridge", "macvlan", "macvtap", "vlan", "bond", "team"]
+
+    /// Whether the router of a nexthop is never resolved, as on an Ethernet link without ARP (`ip link set arp off`).
+    ///
+    /// Both families do without then. Modems have no ARP either, and need no hardware addresses.
+    func isWithoutResolution(_ nexthop: RouteLeg) -> Bool {
+        guard nexthop.gateway != nil, let link = state.links[nexthop.index], link.hardwareType == 1,
+            link.flags.contains(.noARP), link.flags.isDisjoint(with: [.pointToPoint, .loopback])
+        else { return false }
+        return link.kind.map(Self.framed.contains) ?? (type(of: link) != .cellular)
+    }
+
+    /// Whether packets to the router carry the interface's own hardware address, so that nobody receives them: the kernel fills
+    /// that in (`arp_constructor`) where nobody made an entry.
+    func isMute(_ nexthop: RouteLeg) -> Bool {
+        guard isWithoutResolution(nexthop), let router = nexthop.router else { return false }
+        return [.none, .noARP].contains(state.neighborState(router))
     }
 }
 
@@ -290,7 +321,8 @@ extension EvaluationRound {
         guard SourceJudge(interfaces: classifier).evaluate(source, by: index, family: family).isUsable else {
             return nil
         }
-        return survey.obstacle(toReplies: source, by: index) == nil ? found : nil
+        return survey.obstacle(toReplies: source, from: found.destination, by: index, isBound: true) == nil
+            ? found : nil
     }
 
     /// For a monitor of some types: the way by its best interface, where unbound packets go elsewhere.

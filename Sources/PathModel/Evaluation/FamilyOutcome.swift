@@ -3,20 +3,22 @@
 internal import Addressing
 internal import Netlink
 
-/// A route to the Internet with the state of its legs.
+/// A route to the Internet with the state of its nexthops.
 ///
 /// An object, because it is handed from step to step; it does not change any more once it is the outcome of a family.
-final class WayOut {
+final class Uplink {
     /// What connect(2) finds.
     var choice: RouteChoice
-    /// Legs that work, in the kernel's order.
+    /// Nexthops that work, in the kernel's order.
     var live: [RouteLeg] = []
     var dead: [RouteLeg] = []
     /// The address packets come from, once it is known.
     var source: IPAddress?
-    /// The addresses of packets that take other legs.
+    /// The addresses of packets that take other nexthops.
     var otherSources: [IPAddress] = []
     var warnings: Set<PathWarning> = []
+    /// Whether all nexthops are without a router, and no destination is known to answer on their links.
+    var isUnanswered = false
     /// What ends unless it is refreshed.
     var expiries: [Expiry] = []
 
@@ -32,23 +34,23 @@ final class WayOut {
 }
 
 enum FamilyOutcome {
-    case open(WayOut)
-    /// There is a live leg, but no address to come from.
-    case noSource(WayOut, SourceJudge.Verdict)
-    /// The kernel would send into dead legs.
-    case dead(WayOut)
+    case open(Uplink)
+    /// There is a live nexthop, but no address to come from.
+    case noSource(Uplink, SourceJudge.Verdict)
+    /// The kernel would send into dead nexthops.
+    case dead(Uplink)
     /// The gateways do not answer, and that counts.
-    case silent(WayOut)
+    case silent(Uplink)
     /// A packet filter or an IPsec policy refuses connections.
-    case filtered(WayOut, OutputObstacle)
+    case filtered(Uplink, OutputObstacle)
     /// Packets would leave by tunnels whose own packets do not.
-    case stranded(WayOut, UnsatisfiedReason, ReasonSubject)
+    case stranded(Uplink, UnsatisfiedReason, ReasonSubject)
     /// Packets would leave by interfaces that do not count here.
-    case forbidden(WayOut, demand: String)
+    case forbidden(Uplink, demand: String)
     /// No route, or one that says no.
     case refused(RouteRefusal)
 
-    var openWay: WayOut? {
+    var openWay: Uplink? {
         if case .open(let way) = self { way } else { nil }
     }
 }

@@ -91,7 +91,7 @@ struct MonitorView {
     /// Whether the monitor asks for some types of interfaces only.
     var isConstrained: Bool { monitor.requiredType != nil || !monitor.prohibitedTypes.isEmpty }
 
-    /// Whether a way out may be refused for the interfaces it takes.
+    /// Whether a route may be refused for the interfaces it takes.
     var makesDemands: Bool { isConstrained || judge.policy.requiresVPN }
 
     /// Whether the interface lies within the question (rules S29, S30).

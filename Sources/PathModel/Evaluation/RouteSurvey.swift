@@ -7,7 +7,7 @@ internal import Netlink
 struct RouteChoice {
     /// Where packets go.
     let destination: IPAddress
-    /// The table entry that packets match, with all its legs.
+    /// The table entry that packets match, with all its nexthops.
     var entry: RouteAnswer
     /// The kernel's decision for one packet.
     var decision: RouteAnswer
@@ -17,11 +17,30 @@ struct RouteChoice {
     var datagramsDiffer = false
     /// The VRF that the route leads into, and the route to it; `entry` is that of the VRF's own table.
     var leak: (vrf: Link, entry: RouteAnswer)?
-    /// Whether the kernel takes the legs in turn, so that what it took now is not what it takes next.
+    /// Whether the kernel takes the nexthops in turn, so that what it took now is not what it takes next.
     var takesTurns = false
 
-    /// The ways out: a nexthop object in compatibility mode 0 has none in the entry (rule S31).
-    var legs: [RouteLeg] { entry.legs.isEmpty ? decision.legs : entry.legs }
+    /// The nexthops: a nexthop object in compatibility mode 0 has none in the entry (rule S31), and of a redirect the entry
+    /// knows nothing (rule S20).
+    var legs: [RouteLeg] {
+        var nexthops = entry.legs.isEmpty ? decision.legs : entry.legs
+        guard let redirect, let index = nexthops.firstIndex(where: { $0.index == redirect.index }) else {
+            return nexthops
+        }
+        nexthops[index].gateway = redirect.gateway
+        return nexthops
+    }
+
+    /// The nexthop that an ICMP redirect made of the entry's.
+    ///
+    /// Of several nexthops by one interface the kernel does not say which one it replaced.
+    var redirect: RouteLeg? {
+        guard decision.exception?.isRedirect == true, let chosen = decision.legs.first, chosen.gateway != nil else {
+            return nil
+        }
+        let alike = entry.legs.filter { $0.index == chosen.index }
+        return alike.count == 1 && alike[0].gateway != chosen.gateway ? chosen : nil
+    }
     /// The address packets come from; `nil` where the kernel has none.
     var source: IPAddress? { soughtFrom ?? decision.preferredSource ?? entry.preferredSource }
 }
@@ -48,6 +67,8 @@ struct RouteSurvey {
     private(set) var transport: Transport?
     private(set) var lookups = 0
     private var foreign: [IPAddress: Bool] = [:]
+    /// Whether the reverse path filter drops what comes in.
+    private var filtered: [RouteQuery: Bool] = [:]
     /// Addresses whose routes count although their prefixes may be long (rule S3).
     private(set) var restsOn: Set<IPAddress> = []
     /// The neighbours that the answers rest on.
@@ -64,14 +85,28 @@ struct RouteSurvey {
         transport = table.asksForTransport ? .https : nil
     }
 
-    /// Asks where packets to a name server go.
-    mutating func connect(toServer address: IPAddress, by index: Int?) -> RouteChoice? {
+    /// Looks up where packets to a name server go.
+    mutating func connect(toServer address: IPAddress, by index: Int?, as packets: Transport) -> RouteChoice? {
         restsOn.insert(address)
-        let result = asking(as: transport == nil ? nil : .dns) { $0.connect(address, by: index) }
+        let result = asking(as: transport == nil ? nil : packets) { $0.connect(address, by: index) }
         guard let choice = try? result.get() else { return nil }
         // An IPv6 router that does not answer is passed over for a shorter prefix.
         if address.family == .ipv6 { neighbors.rivals.formUnion(choice.legs.compactMap(\.router)) }
         return choice
+    }
+
+    /// Whether packets to a name server at a loopback address stay on this machine, which a rule may prevent; a monitor's own
+    /// interface is not that of the C library's sockets.
+    mutating func staysHere(toServer address: IPAddress, as packets: Transport) -> Bool {
+        var query = query(address, .entry, by: ownBound, mark: nil)
+        query.outputInterface = ownBound
+        if transport != nil { query.transport = packets }
+        switch lookup(query) {
+        case .success(let answer): return answer.type == .local
+        // It cannot be looked up, as where a recording lacks the answer.
+        case .failure(.other): return true
+        case .failure: return false
+        }
     }
 
     /// Asks as for packets of another kind.
@@ -138,9 +173,11 @@ struct RouteSurvey {
 
 extension RouteSurvey {
     /// Whether the packets in question are those of this process.
-    private var isOwn: Bool {
-        let own = classifier.policy.boundInterface.flatMap { classifier.state.link(named: $0)?.index }
-        return mark == 0 && uid == nil && bound == own
+    private var isOwn: Bool { mark == 0 && uid == nil && bound == ownBound }
+
+    /// The interface that sockets of this process are bound to from the start.
+    private var ownBound: Int? {
+        classifier.policy.boundInterface.flatMap { classifier.state.link(named: $0)?.index }
     }
 
     /// What a tunnel makes of packets.
@@ -186,6 +223,10 @@ extension RouteSurvey {
         let result =
             destination.family == .ipv4
             ? connectIPv4(destination, by: index, mark: mark) : connectIPv6(destination, by: index, mark: mark)
+        if case .success(let choice) = result {
+            // Without ARP only an entry that somebody made leads to the router.
+            neighbors.rivals.formUnion(choice.legs.filter(classifier.isWithoutResolution).compactMap(\.router))
+        }
         guard index == nil, bound == nil, case .success(let choice) = result, choice.legs.count == 1,
             let vrf = classifier.state.links[choice.legs[0].index], vrf.kind == "vrf", vrf.isUsable
         else { return result }
@@ -233,13 +274,14 @@ extension RouteSurvey {
         case .failure(let failure): return .failure(RouteRefusal(failure: failure, source: source))
         }
         var choice = RouteChoice(destination: destination, entry: entry, decision: first, soughtFrom: source)
-        let isAlike = first.legs.contains { leg in entry.legs.contains { $0.isSameWay(as: leg) } }
+        let isAlike = first.shares(entry.legs)
         if isAlike || entry.legs.isEmpty { return .success(choice) }
-        choice.datagramsDiffer = entry.type == .unicast
         switch ask(destination, .decision, from: source, by: index, mark: mark) {
         case .success(let decision): choice.decision = decision
         case .failure(let failure): return .failure(RouteRefusal(failure: failure, source: source))
         }
+        let redirected = choice.decision.exception?.isRedirect == true ? choice.decision.legs : []
+        choice.datagramsDiffer = entry.type == .unicast && !first.shares(choice.legs + redirected)
         return .success(choice)
     }
 
@@ -268,7 +310,7 @@ extension RouteSurvey {
         }
     }
 
-    /// What connections get that take a leg of a multipath IPv4 route whose address is not refused as `source` is.
+    /// What connections get that take a nexthop of a multipath IPv4 route whose address is not refused as `source` is.
     private mutating func otherLeg(of destination: IPAddress, than source: IPAddress) -> RouteChoice? {
         guard bound == nil, let legs = try? ask(destination, .entry).get().legs, legs.count > 1 else { return nil }
         for leg in legs {
@@ -281,25 +323,54 @@ extension RouteSurvey {
         return nil
     }
 
-    /// Whether the table has no way for packets from an address.
+    /// Whether the table has no route for packets from an address.
     mutating func isRefused(_ destination: IPAddress, from source: IPAddress) -> Bool {
         guard case .failure(let failure) = ask(destination, .entry, from: source) else { return false }
         return failure.isExplicit || failure == .noRoute
     }
 
-    /// What keeps replies to packets that come from `own` and leave by an interface from sockets that are bound to nothing;
-    /// `nil` where they are received.
+    /// What keeps replies to packets that come from `own` and leave by an interface from the sockets in question; `nil` where
+    /// they are received.
     mutating func obstacle(
         toReplies own: IPAddress,
+        from remote: IPAddress,
         by index: Int,
+        isBound: Bool = false,
         _ transport: Transport = .https
     ) -> ReasonSubject.Obstacle? {
+        // The route back of ordinary packets is their own.
+        let isSpecial = isBound || bound != nil || mark != 0 || uid != nil
+        if isSpecial, isFiltered(own, from: remote, by: index, transport) { return .reversePathFilter(own) }
         guard bound == nil else { return nil }
         let link = classifier.state.links[index]
         if let vrf = link?.kind == "vrf" ? link : link.flatMap(classifier.vrf) {
             return table.acceptsFromVRFs(transport) ? nil : .repliesStay(in: vrf.name)
         }
         return isForeign(own) ? .noLocalTable(own) : nil
+    }
+
+    /// Whether strict reverse path filtering (`rp_filter` 1) drops what comes to one of this machine's addresses.
+    ///
+    /// The kernel looks up the route back without the mark, user and interface that packets left with. IPv6 has no such filter.
+    private mutating func isFiltered(
+        _ own: IPAddress,
+        from remote: IPAddress,
+        by index: Int,
+        _ kind: Transport
+    ) -> Bool {
+        guard own.family == .ipv4, remote.family == .ipv4 else { return false }
+        let query = RouteQuery(
+            own,
+            kind: .decision,
+            source: remote,
+            inputInterface: index,
+            transport: transport == nil ? nil : kind
+        )
+        if let known = filtered[query] { return known }
+        lookups += 1
+        let isFiltered = table.lookup(query) == .failure(.blackhole)
+        filtered[query] = isFiltered
+        return isFiltered
     }
 
     /// Whether what comes to one of this machine's addresses is not for this machine, since no rule leads to the table of
@@ -380,6 +451,13 @@ extension RouteSurvey {
             }
         }
         return nil
+    }
+}
+
+extension RouteAnswer {
+    /// Whether one of its nexthops is among others.
+    fileprivate func shares(_ others: [RouteLeg]) -> Bool {
+        legs.contains { own in others.contains { $0.isSameWay(as: own) } }
     }
 }
 

@@ -9,7 +9,7 @@ struct SourceJudge {
 
     struct Verdict {
         var isUsable = false
-        /// Why it is not: addresses of the leg are still being checked for duplicates.
+        /// Why it is not: addresses of the nexthop are still being checked for duplicates.
         var isPending = false
         /// Why it is not, in words for others.
         var obstacle: ReasonSubject.Obstacle?

@@ -12,7 +12,7 @@ extension Explainer {
         _ chain: inout ExplanationChain
     ) {
         let decided = choice?.decision
-        let legs = answer.legs.isEmpty ? decided?.legs ?? [] : answer.legs
+        let legs = choice?.legs ?? answer.legs
         let isLocal = answer.type == .local
         if isLocal, answer.prefixLength <= RoutePoll.longestPrefix(destination.family), !destination.isLoopback {
             let name = legs.first.flatMap { state.links[$0.index]?.name } ?? "lo"
@@ -28,11 +28,11 @@ extension Explainer {
             )
             return
         }
-        explainNexthop(nexthop, of: legs, isLocal: isLocal, &chain)
+        explainNexthop(nexthop, of: legs, isLocal: isLocal, redirect: choice?.redirect, &chain)
         guard !chain.isBroken, let link = state.links[nexthop.index] else { return }
         chain.interface = link.name
         if isLocal || !explainDetour(link, destination.family, &chain) {
-            explainLink(link, by: nexthop, to: destination, &chain)
+            explainLink(link, by: nexthop, decided: decided, to: destination, &chain)
         }
         explainSource(choice, answer, by: link, through: nexthop.gateway, to: destination, &chain)
         explainFirewall(link, isLocal: isLocal, to: destination, &chain)
@@ -82,6 +82,7 @@ extension Explainer {
         _ nexthop: RouteLeg,
         of legs: [RouteLeg],
         isLocal: Bool,
+        redirect: RouteLeg?,
         _ chain: inout ExplanationChain
     ) {
         let name = RouteText.name(of: nexthop, links: state.links)
@@ -91,14 +92,14 @@ extension Explainer {
             return
         }
         if nexthop.flags.contains(.dead), interfaces.isUsable(link) {
-            let text = RouteText.leg(nexthop, links: state.links)
+            let text = RouteText.nexthop(nexthop, links: state.links)
             let fault = "the kernel marks the nexthop \(text) as dead although \(name) works"
             chain.fail(.nexthop, text, fault: fault, hint: "add the route again")
             return
         }
         let dead = legs.filter { !interfaces.isLive($0) }
         if legs.count > 1 && dead.count == legs.count {
-            let list = dead.map { "\(RouteText.leg($0, links: state.links))\(shortcoming(of: $0))" }
+            let list = dead.map { "\(RouteText.nexthop($0, links: state.links))\(shortcoming(of: $0))" }
             chain.fail(
                 .nexthop,
                 list.joined(separator: "; "),
@@ -108,9 +109,10 @@ extension Explainer {
             return
         }
         var text = nexthop.gateway.map { "\($0) on \(name)" } ?? "directly on \(name)"
+        if redirect == nexthop { text += ", by an ICMP redirect" }
         if legs.count > 1 { text += ", one of \(legs.count)" }
         if !dead.isEmpty && legs.count > 1 {
-            text += "; dead: \(dead.map { RouteText.leg($0, links: state.links) }.joined(separator: "; "))"
+            text += "; dead: \(dead.map { RouteText.nexthop($0, links: state.links) }.joined(separator: "; "))"
         }
         chain.fine(.nexthop, text)
     }
@@ -142,7 +144,16 @@ extension Explainer {
 
     func describe(_ link: Link) -> String {
         let kind = link.kind.map { " \($0)" } ?? ""
-        return "\(link.name): up,\(kind) \(interfaces.type(of: link).rawValue), mtu \(link.mtu)"
+        let text = "\(link.name): up,\(kind) \(interfaces.type(of: link).rawValue), mtu \(link.mtu)"
+        guard !link.unknownAttributes.isEmpty else { return text }
+        return text + "; has something this version does not know: \(link.unknownAttributes.asAttributes)"
+    }
+
+    /// The path MTU of the destination, where it is not that of the link: learned by ICMP, or set for the route.
+    private func pathMTU(_ decided: RouteAnswer?, by link: Link, to destination: IPAddress) -> String {
+        guard let decided, let mtu = decided.mtu, mtu != link.mtu else { return "" }
+        guard let seconds = decided.exception?.expiresIn else { return "; path MTU \(mtu), set for the route" }
+        return "; path MTU \(mtu) to \(destination), learned by ICMP, expires in \(Int(seconds)) s"
     }
 
     func describeCarrier(_ link: Link) -> String {
@@ -159,12 +170,13 @@ extension Explainer {
     private func explainLink(
         _ link: Link,
         by nexthop: RouteLeg,
+        decided: RouteAnswer?,
         to destination: IPAddress,
         _ chain: inout ExplanationChain
     ) {
         let classifier = interfaces
         guard let shortcoming = classifier.linkProblem(of: link) else {
-            chain.fine(.link, describe(link))
+            chain.fine(.link, describe(link) + pathMTU(decided, by: link, to: destination))
             if let fault = classifier.brokenPort(of: nexthop)?.fault ?? classifier.fault(of: link) {
                 let subject = classifier.subject(fault.port ?? link, obstacle: fault.obstacle)
                 return chain.fail(.carrier, nil, ReasonText(fault.problem.reason, subject))
@@ -247,7 +259,7 @@ extension Explainer {
             return chain.fail(.source, verdict.isPending ? nil : text, ReasonText(reason, subject))
         }
         var survey = survey()
-        if let obstacle = survey.obstacle(toReplies: source, by: link.index) {
+        if let obstacle = survey.obstacle(toReplies: source, from: destination, by: link.index) {
             let subject = ReasonSubject(interface: link.name, family: destination.family, obstacle: obstacle)
             return chain.fail(.source, "\(source)", ReasonText(.noSourceAddress, subject))
         }
@@ -268,6 +280,14 @@ extension Explainer {
     ) {
         if isLocal { return chain.fine(.neighbour, "not needed: the destination is this machine") }
         let address = nexthop.gateway ?? destination
+        if interfaces.isMute(nexthop) {
+            let subject = ReasonSubject(interface: link.name, family: destination.family, obstacle: .noARP)
+            return chain.fail(
+                .neighbour,
+                "\(address) on \(link.name): ARP is off",
+                ReasonText(.gatewayUnreachable, subject)
+            )
+        }
         if !link.flags.isDisjoint(with: [.noARP, .pointToPoint, .loopback]) || address.isMulticast {
             return chain.fine(.neighbour, "not needed on \(link.name)")
         }

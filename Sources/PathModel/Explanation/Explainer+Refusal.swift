@@ -8,7 +8,7 @@ extension Explainer {
     func explain(
         _ refusal: RouteRefusal,
         to destination: IPAddress,
-        _ walk: RuleWalk,
+        _ matches: RuleMatches,
         _ chain: inout ExplanationChain
     ) {
         let family = destination.family
@@ -17,8 +17,8 @@ extension Explainer {
             chain.fail(.rule, "\(family.label) is disabled in the kernel", hint: nil)
             return
         }
-        if findRefusal(failure, to: destination, walk, &chain) { return }
-        guard let general = walk.general else {
+        if findRefusal(failure, to: destination, matches, &chain) { return }
+        guard let general = matches.general else {
             let option = family == .ipv6 ? "ip -6" : "ip"
             chain.fail(
                 .rule,
@@ -28,13 +28,13 @@ extension Explainer {
             return
         }
         if failure != .noRoute {
-            chain.unknown(.rule, "unknown (one of \(walk.rules.count) rules)")
+            chain.unknown(.rule, "unknown (one of \(matches.rules.count) rules)")
             chain.unknown(.table, "unknown")
             chain.fail(.route, "a route to \(destination): \(failure)", ReasonText(failure.reason, subject(family)))
             return
         }
         if let vrf = refusal.vrf {
-            chain.fine(.rule, general.line)
+            chain.fine(.rule, matches.text(of: general))
             chain.fine(.table, "\(RouteText.name(ofTable: general.table)), whose route leads into the VRF \(vrf)")
             let subject = ReasonSubject(family: family, obstacle: .noRouteInVRF(vrf))
             return chain.fail(.route, nil, ReasonText(.noDefaultRoute, subject))
@@ -45,7 +45,7 @@ extension Explainer {
             let subject = ReasonSubject(family: family, obstacle: .source(source))
             return chain.fail(.route, nil, ReasonText(.noDefaultRoute, subject))
         }
-        explainLack(of: destination, walk, general, &chain)
+        explainLack(of: destination, matches, general, &chain)
     }
 
     private func subject(_ family: AddressFamily, interface: String? = nil, table: UInt32? = nil) -> ReasonSubject {
@@ -56,12 +56,23 @@ extension Explainer {
     private func findRefusal(
         _ failure: RouteFailure,
         to destination: IPAddress,
-        _ walk: RuleWalk,
+        _ matches: RuleMatches,
         _ chain: inout ExplanationChain
     ) -> Bool {
         let family = destination.family
-        for rule in walk.rules {
+        let doubtful = matches.refusals(failure)
+        for step in matches.steps {
+            let rule = step.rule
             if rule.refusals.contains(failure) {
+                // What else has no route may be the cause as well.
+                if !step.isCertain && failure == .noRoute { continue }
+                guard step.isCertain else {
+                    chain.unknown(.rule, matches.text(of: doubtful))
+                    chain.unknown(.table, "unknown")
+                    let reason = ReasonText(failure.reason, subject(family))
+                    chain.fail(.route, "a route to \(destination): \(failure)", reason)
+                    return true
+                }
                 let option = family == .ipv6 ? "ip -6" : "ip"
                 chain.fail(
                     .rule,
@@ -71,9 +82,9 @@ extension Explainer {
                 )
                 return true
             }
-            guard rule.isLookup else { continue }
+            guard rule.isLookup, step.isCertain else { continue }
             if let entry = reject(of: destination, in: rule.table, as: failure) {
-                chain.fine(.rule, rule.line)
+                chain.fine(.rule, matches.text(of: rule))
                 chain.fine(.table, RouteText.name(ofTable: rule.table))
                 failRoute(entry, failure, to: destination, &chain)
                 return true
@@ -82,7 +93,7 @@ extension Explainer {
                 let id = entry.answer.nexthopID,
                 facts.nexthops.contains(where: { $0.id == id && $0.isBlackhole })
             {
-                chain.fine(.rule, rule.line)
+                chain.fine(.rule, matches.text(of: rule))
                 chain.fine(.table, RouteText.name(ofTable: rule.table))
                 chain.fine(.route, RouteText.line(entry.answer, to: destination, links: state.links))
                 chain.fail(.nexthop, "nexthop object \(id) drops packets", hint: "`ip nexthop show id \(id)`")
@@ -125,26 +136,26 @@ extension Explainer {
 
     private func explainLack(
         of destination: IPAddress,
-        _ walk: RuleWalk,
+        _ matches: RuleMatches,
         _ general: PolicyRule,
         _ chain: inout ExplanationChain
     ) {
         let family = destination.family
-        for rule in walk.lookups {
+        for rule in matches.lookups {
             // The kernel passes over routes whose links are down, where it is told to.
             guard let entry = defaults(in: rule.table, family).first(where: isPassedOver) else { continue }
-            chain.fine(.rule, rule.line)
+            chain.fine(.rule, matches.text(of: rule))
             chain.fine(.table, RouteText.name(ofTable: rule.table))
             chain.fine(.route, RouteText.line(entry.answer, to: destination, links: state.links) + ", skipped")
             follow(nil, entry.answer, to: destination, &chain)
             return
         }
-        let tables = Set(walk.lookups.map(\.table))
+        let tables = Set(matches.lookups.map(\.table))
         let elsewhere = facts.defaults.first { entry in
             entry.destination.address.family == family && !tables.contains(entry.answer.table)
                 && entry.answer.type == .unicast && !isPassedOver(entry)
         }
-        chain.fine(.rule, general.line)
+        chain.fine(.rule, matches.text(of: general))
         if let elsewhere, let vrf = state.links.values.first(where: { $0.vrfTable == elsewhere.answer.table }) {
             let interface = elsewhere.answer.legs.first.flatMap { state.links[$0.index]?.name }
             let subject = ReasonSubject(interface: interface, family: family, obstacle: .inVRF(vrf.name))

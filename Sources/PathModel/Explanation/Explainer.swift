@@ -86,23 +86,26 @@ public struct Explainer<Table: ForwardingTable> {
         names: NameQuestion
     ) -> Explanation {
         var chain = ExplanationChain()
-        var packet = RuleWalk.Packet(to: destination, mark: facts.mark, uid: facts.uid, vrfTable: vrfTable)
+        let boundName = bound.flatMap { state.links[$0]?.name }
+        var packet = RuleMatches.Packet(
+            to: destination,
+            mark: facts.mark,
+            uid: facts.uid,
+            vrfTable: vrfTable,
+            bound: boundName
+        )
         switch finding {
         case .success(let choice): packet.from = choice.soughtFrom
         case .failure(let refusal): packet.from = refusal.source
         }
-        let walk = RuleWalk(facts.rules, for: packet)
+        let matches = RuleMatches(facts.rules, for: packet)
         switch finding {
         case .success(let choice):
             var answer = choice.entry
             // Without rules of one's own the kernel holds the local table in the main one, and names that.
             if answer.table == 254, [.local, .broadcast].contains(answer.type) { answer.table = 255 }
             let outer = choice.leak?.entry ?? answer
-            if let rule = walk.rule(to: outer) {
-                chain.fine(.rule, rule.line)
-            } else {
-                chain.unknown(.rule, "unknown which rule selects this table")
-            }
+            explainRule(matches, outer, &chain)
             chain.fine(.table, RouteText.name(ofTable: outer.table))
             var line = RouteText.line(outer, to: destination, links: state.links)
             if let vrf = choice.leak?.vrf {
@@ -110,7 +113,7 @@ public struct Explainer<Table: ForwardingTable> {
             }
             chain.fine(.route, line)
             follow(choice, answer, to: destination, &chain)
-        case .failure(let refusal): explain(refusal, to: destination, walk, &chain)
+        case .failure(let refusal): explain(refusal, to: destination, matches, &chain)
         }
         explainNames(names, &chain)
         return Explanation(
@@ -120,6 +123,16 @@ public struct Explainer<Table: ForwardingTable> {
             isAbsent: chain.isBroken && isAbsent(destination.family, finding),
             interface: chain.interface
         )
+    }
+
+    /// Names the rule that led to an answer, or those that may have.
+    private func explainRule(_ matches: RuleMatches, _ answer: RouteAnswer, _ chain: inout ExplanationChain) {
+        let candidates = matches.candidates(for: answer)
+        guard let first = candidates.first else {
+            return chain.unknown(.rule, "unknown which rule selects this table")
+        }
+        if first.isCertain { return chain.fine(.rule, matches.text(of: first.rule)) }
+        chain.unknown(.rule, matches.text(of: candidates))
     }
 
     /// The table of the VRF that the packets are bound to.
@@ -154,14 +167,15 @@ public struct Explainer<Table: ForwardingTable> {
                 hint: "check the spelling and the name servers: `getent ahosts \(name)`"
             )
         case .general:
-            var survey = survey()
-            if DNSJudge(interfaces: interfaces, strandedTunnels: []).judge(with: &survey).isUsable {
+            var queries = survey()
+            let state = DNSJudge(interfaces: interfaces, strandedTunnels: []).judge(with: &queries)
+            if state.isUsable {
                 chain.fine(.dns, origin)
             } else {
                 chain.fail(
                     .dns,
                     origin,
-                    fault: servers.isEmpty ? "no name server is configured" : "no name server is reachable: \(servers)",
+                    fault: state.unusableText,
                     hint: dns.source.isEmpty ? "configure name servers" : "check the name servers in \(dns.source)"
                 )
             }

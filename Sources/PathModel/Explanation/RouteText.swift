@@ -22,27 +22,29 @@ enum RouteText {
         words.append(prefix(answer.prefixLength, of: destination))
         if let id = answer.nexthopID { words.append("nhid \(id)") }
         if answer.legs.count == 1 {
-            words.append(leg(answer.legs[0], links: links))
+            words.append(nexthop(answer.legs[0], links: links))
         } else if !answer.legs.isEmpty {
-            words += answer.legs.map { "nexthop " + leg($0, links: links) }
+            words += answer.legs.map { "nexthop " + nexthop($0, links: links) }
         }
         if answer.metric > 0 { words.append("metric \(answer.metric)") }
         if let origin = origin(answer.origin) { words.append("(\(origin))") }
         if let seconds = answer.expiresIn { words.append("expires in \(Int(max(seconds, 0))) s") }
+        let text = words.joined(separator: " ")
+        guard !answer.unknownAttributes.isEmpty else { return text }
+        return text + "; has something this version does not know: \(answer.unknownAttributes.asAttributes)"
+    }
+
+    /// A nexthop, such as `via 192.0.2.1 dev eth0 linkdown`.
+    static func nexthop(_ nexthop: RouteLeg, links: [Int: Link]) -> String {
+        var words = nexthop.gateway.map { ["via \($0)"] } ?? []
+        words.append("dev \(name(of: nexthop, links: links))")
+        if nexthop.flags.contains(.dead) { words.append("dead") }
+        if nexthop.flags.contains(.linkDown) { words.append("linkdown") }
         return words.joined(separator: " ")
     }
 
-    /// The way out of a leg, such as `via 192.0.2.1 dev eth0 linkdown`.
-    static func leg(_ leg: RouteLeg, links: [Int: Link]) -> String {
-        var words = leg.gateway.map { ["via \($0)"] } ?? []
-        words.append("dev \(name(of: leg, links: links))")
-        if leg.flags.contains(.dead) { words.append("dead") }
-        if leg.flags.contains(.linkDown) { words.append("linkdown") }
-        return words.joined(separator: " ")
-    }
-
-    static func name(of leg: RouteLeg, links: [Int: Link]) -> String {
-        links[leg.index]?.name ?? "interface \(leg.index)"
+    static func name(of nexthop: RouteLeg, links: [Int: Link]) -> String {
+        links[nexthop.index]?.name ?? "interface \(nexthop.index)"
     }
 
     private static func prefix(_ length: Int, of destination: IPAddress) -> String {

@@ -17,6 +17,12 @@ public protocol ForwardingTable {
     /// Whether a rule asks for the protocol or the ports of packets.
     var asksForTransport: Bool { get }
 
+    /// The marks of packets that rules lead past a table to which they lead others, as those of a VPN's own packets.
+    func marksExempt(fromTable number: UInt32, _ family: AddressFamily) -> [UInt32]
+
+    /// Whether an interface has a route that the kernel did not make itself with an address, be it to a host.
+    func carriesRoutes(_ index: Int) -> Bool
+
     /// What a tunnel makes of packets that the table sends into it; only `isOwn` packets of this process may be sent as a test.
     func tunnel(_ tunnel: Link, to destination: IPAddress, isOwn: Bool) -> TunnelAnswer
 
@@ -33,6 +39,12 @@ extension ForwardingTable {
 
     public var asksForTransport: Bool { false }
 
+    /// Knows of none.
+    public func marksExempt(fromTable number: UInt32, _ family: AddressFamily) -> [UInt32] { [] }
+
+    /// Knows of none.
+    public func carriesRoutes(_ index: Int) -> Bool { false }
+
     /// Does not tell.
     public func output(of transport: Transport, to destination: IPAddress, by index: Int) -> OutputAnswer { .unknown }
 
@@ -44,4 +56,13 @@ extension ForwardingTable {
 
     /// Knows of none.
     public func defaultRoutes(_ family: AddressFamily, table: UInt32) -> [RouteAnswer] { [] }
+}
+
+extension RouteAnswer {
+    /// The interfaces of a route that neither the kernel made with an address nor a DHCP client instead.
+    public var carriers: Set<Int> {
+        // RTPROT_KERNEL
+        guard origin != 2 else { return [] }
+        return Set(legs.filter { $0.gateway != nil || preferredSource == nil }.map(\.index))
+    }
 }

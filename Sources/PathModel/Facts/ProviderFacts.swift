@@ -57,7 +57,11 @@ public struct DNSConfiguration: Hashable, Sendable {
     public var options: [String]
     /// Where this was read: a path, `systemd-resolved` or `NetworkManager`.
     public var source: String
-    /// Those of the addresses of `servers` that a name server on this machine answers at, should they lead here.
+    /// Why the file could not be read, such as `Permission denied (EACCES)`; `nil` where it was, or does not exist.
+    public var unreadable: String?
+    /// Whether the C library queries `servers` over TCP.
+    public var usesTCP: Bool { servers.contains(where: \.isQueriedOverTCP) }
+    /// Those of the destinations of `servers` and `upstream` that a name server on this machine answers at, should they lead here.
     public var servedHere: Set<IPAddress>
 
     /// Describes a configuration; the default is the C library's for a missing resolv.conf: 127.0.0.1.
@@ -68,7 +72,8 @@ public struct DNSConfiguration: Hashable, Sendable {
         ndots: Int = 1,
         options: [String] = [],
         source: String = "",
-        servedHere: Set<IPAddress> = []
+        servedHere: Set<IPAddress> = [],
+        unreadable: String? = nil
     ) {
         self.servers = servers
         self.upstream = upstream
@@ -77,6 +82,7 @@ public struct DNSConfiguration: Hashable, Sendable {
         self.options = options
         self.source = source
         self.servedHere = servedHere
+        self.unreadable = unreadable
     }
 }
 
@@ -86,11 +92,22 @@ public struct DNSServer: Hashable, Sendable, CustomStringConvertible {
     public var port: UInt16?
     /// The interface it belongs to, where the source says so.
     public var interfaceIndex: Int?
+    /// Whether a stub uses it for names below some domains only.
+    public var isForDomainsOnly = false
+    /// Whether it is queried over TCP (`options use-vc` of resolv.conf(5)).
+    public var isQueriedOverTCP = false
 
     public init(_ address: ScopedAddress, port: UInt16? = nil, interfaceIndex: Int? = nil) {
         self.address = address
         self.port = port
         self.interfaceIndex = interfaceIndex
+    }
+
+    /// Where packets to it go: connect(2) reads an IPv4-mapped address as IPv4, and `0.0.0.0` and `::` as loopback.
+    public var destination: IPAddress {
+        let address = address.address.unmapped
+        guard address.isUnspecified else { return address }
+        return address.family == .ipv4 ? .v4(0x7F00_0001) : .v6(1)
     }
 
     /// Such as `192.0.2.53` or `[2001:db8::53]:5353`.

@@ -129,6 +129,7 @@ private struct CanonicalBytes {
         add(dns.search) { $0.add($1) }
         add(dns.source)
         add(dns.isUsable)
+        if let problem = dns.problem { add("\(problem)") }
     }
 
     mutating func add(_ subject: ReasonSubject) {

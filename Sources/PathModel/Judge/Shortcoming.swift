@@ -48,7 +48,7 @@ extension Link {
         }
     }
 
-    /// What is behind a shortcoming of the link, or of its interface.
+    /// What is behind a fault of the link, or of its interface.
     func obstacle(behind shortcoming: Shortcoming?) -> ReasonSubject.Obstacle? {
         switch shortcoming {
         case .noCarrier, .lowerLayerDown: isHeldDown ? .heldDown : nil

@@ -157,7 +157,10 @@ extension KernelState {
         return answers && !asksGateways ? nil : answers
     }
 
-    /// The state of a watched neighbour's entry.
+    /// Whether a monitored neighbour answered ARP or Neighbor Solicitation when a packet last went there; `nil` when unknown.
+    func hasAnswered(_ key: NeighborKey) -> Bool? { neighbors[key]?.answers }
+
+    /// The state of a monitored neighbour's entry.
     func neighborState(_ key: NeighborKey) -> NeighborState { neighbors[key]?.state ?? .none }
 
     /// Takes one entry of the neighbour table; `nil` when there is none.
@@ -178,8 +181,18 @@ extension KernelState {
         }
         entry.port = neighbor?.port ?? entry.port
         switch entry.state {
+        case .stale, .delay, .probe:
+            guard neighbor?.isExternallyValidated == true else {
+                entry.answers = true
+                break
+            }
+            // Another program vouches for it, so that the kernel never calls it failed: what was probed and did not answer is
+            // stale again.
+            if entry.state == .stale, old.state == .probe, entry.hardwareAddress == old.hardwareAddress {
+                entry.answers = false
+            }
         case .failed: entry.answers = false
-        case .reachable, .stale, .delay, .probe, .noARP, .permanent: entry.answers = true
+        case .reachable, .noARP, .permanent: entry.answers = true
         case .none, .incomplete: break
         }
         neighbors[key] = entry

@@ -60,13 +60,16 @@ public enum PathField: String, Hashable, Sendable, CaseIterable {
             left.ipv4?.gateways ?? [] != right.ipv4?.gateways ?? []
                 || left.ipv6?.gateways ?? [] != right.ipv6?.gateways ?? []
         case .sources: left.ipv4?.sources != right.ipv4?.sources || left.ipv6?.sources != right.ipv6?.sources
-        case .routes: left.ipv4?.interfaces != right.ipv4?.interfaces || left.ipv6?.interfaces != right.ipv6?.interfaces
+        case .routes:
+            left.ipv4?.interfaces != right.ipv4?.interfaces || left.ipv6?.interfaces != right.ipv6?.interfaces
+                || left.isOnLink != right.isOnLink
         case .dns:
             left.dns.servers != right.dns.servers || left.dns.search != right.dns.search
                 || left.dns.source != right.dns.source
         case .linkQuality: left.linkQuality != right.linkQuality
         case .underlyingTypes: left.underlyingTypes != right.underlyingTypes
-        case .warnings: left.warnings != right.warnings
+        case .warnings:
+            left.warnings != right.warnings || left.isUnanswered != right.isUnanswered
         }
     }
 
@@ -77,4 +80,11 @@ public enum PathField: String, Hashable, Sendable, CaseIterable {
 
     /// As ``differences(_:_:)`` for paths that are known to differ.
     static func unequal(_ left: Path, _ right: Path) -> [PathField] { allCases.filter { $0.differs(left, right) } }
+}
+
+extension Path {
+    /// The families whose routes have no router; see ``FamilyPath/isOnLink``.
+    fileprivate var isOnLink: [Bool] { [ipv4, ipv6].map { $0?.isOnLink ?? false } }
+    /// The families of which no destination answers.
+    fileprivate var isUnanswered: [Bool] { [ipv4, ipv6].map { $0?.isUnanswered ?? false } }
 }

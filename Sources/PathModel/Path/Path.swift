@@ -309,6 +309,10 @@ public struct ReasonSubject: Hashable, Sendable {
         case tunnel(TunnelRefusal)
         /// No rule leads to the table of local addresses, so that nothing that comes to this address is taken.
         case noLocalTable(IPAddress)
+        /// Replies to this address arrive where the route back to their source does not lead, and are dropped (`rp_filter` 1).
+        case reversePathFilter(IPAddress)
+        /// ARP and Neighbor Discovery are off, so that packets do not carry the hardware address of the router.
+        case noARP
         /// A switch or a key of the device keeps the radio off.
         case hardware
     }
@@ -356,13 +360,17 @@ public enum InterfaceType: String, Hashable, Sendable, CaseIterable {
 }
 
 public struct FamilyPath: Hashable, Sendable {
-    /// The interfaces in use, in the order of the route's live legs.
+    /// The interfaces in use, in the order of the route's live nexthops.
     public var interfaces: [PathInterface]
     /// The routers in use; empty on point-to-point links.
     public var gateways: [Gateway]
     public var source: IPAddress
-    /// The addresses of packets that take other legs of a multipath route (rule S31).
+    /// The addresses of packets that take other nexthops of a multipath route (rule S31).
     public var otherSources: [IPAddress]
+    /// Whether the route has no router on a link where each destination has to answer ARP or Neighbor Solicitation itself.
+    public var isOnLink: Bool
+    /// Whether it is such a route, and no destination that is known to have been resolved answered (rule S52).
+    public var isUnanswered: Bool
 
     /// All addresses packets come from, the one of the probe first.
     public var sources: [IPAddress] { [source] + otherSources }
@@ -371,12 +379,16 @@ public struct FamilyPath: Hashable, Sendable {
         interfaces: [PathInterface],
         gateways: [Gateway],
         source: IPAddress,
-        otherSources: [IPAddress] = []
+        otherSources: [IPAddress] = [],
+        isOnLink: Bool = false,
+        isUnanswered: Bool = false
     ) {
         self.interfaces = interfaces
         self.gateways = gateways
         self.source = source
         self.otherSources = otherSources
+        self.isOnLink = isOnLink
+        self.isUnanswered = isUnanswered
     }
 }
 
@@ -415,13 +427,22 @@ public struct DNSState: Hashable, Sendable {
     public var source: String
     /// Whether at least one of them can be reached (rule S35).
     public var isUsable: Bool
+    /// What keeps programs from a server before any query; `nil` where nothing does.
+    public var problem: DNSProblem?
 
     /// Describes name servers; the default is that there are none.
-    public init(servers: [DNSServer] = [], search: [String] = [], source: String = "", isUsable: Bool = false) {
+    public init(
+        servers: [DNSServer] = [],
+        search: [String] = [],
+        source: String = "",
+        isUsable: Bool = false,
+        problem: DNSProblem? = nil
+    ) {
         self.servers = servers
         self.search = search
         self.source = source
         self.isUsable = isUsable
+        self.problem = problem
     }
 }
 
@@ -436,7 +457,7 @@ public enum LinkQuality: String, Hashable, Sendable, CaseIterable {
 
 /// Something that works but deserves a look.
 public enum PathWarning: String, Hashable, Sendable, CaseIterable {
-    /// A leg of a multipath route is dead (rule S31).
+    /// A nexthop of a multipath route is dead (rule S31).
     case degraded
     /// The only IPv6 source is a unique local address (rule S25).
     case ulaOnly = "ula_only"
@@ -450,7 +471,7 @@ public enum PathWarning: String, Hashable, Sendable, CaseIterable {
     case waitsForAuthentication = "waits_for_authentication"
     /// A bond, team or HSR link in use has a port that does not work, and sends by the others (rule S15).
     case redundancyLost = "redundancy_lost"
-    /// A gateway in use does not answer ARP or Neighbor Solicitation (rule S52).
+    /// A gateway in use does not answer ARP or Neighbor Solicitation, or, on a link without one, no destination (rule S52).
     case gatewayUnresolved = "gateway_unresolved"
     /// UDP datagrams that no connect(2) went before leave in another way than connections, or alone (rule S20).
     case datagramsDiffer = "datagrams_differ"

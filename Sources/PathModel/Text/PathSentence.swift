@@ -58,7 +58,9 @@ public enum PathSentence {
         case .supportsIPv4: path.supportsIPv4 ? "gained IPv4" : "lost IPv4"
         case .supportsIPv6: path.supportsIPv6 ? "gained IPv6" : "lost IPv6"
         case .supportsDNS: path.supportsDNS ? "gained DNS" : "lost DNS"
-        case .gateways: difference(path.gateways.map(\.address), previous.gateways.map(\.address), "gateway")
+        case .gateways:
+            difference(path.gateways.map(\.address), previous.gateways.map(\.address), "gateway")
+                ?? answers(path, previous)
         case .sources: difference(sources(of: path), sources(of: previous), "source address")
         case .routes: routes(path, previous)
         case .dns: difference(path.dns.servers, previous.dns.servers, "name server")
@@ -68,6 +70,21 @@ public enum PathSentence {
             path.warnings.isEmpty
                 ? "no longer has warnings" : "has warnings: \(path.warnings.map(\.rawValue).joined(separator: ", "))"
         }
+    }
+
+    /// Such as `has no answer from gateway 192.0.2.1`; `nil` when none changed whether it answers.
+    private static func answers(_ path: Path, _ previous: Path) -> String? {
+        let phrases = path.gateways.compactMap { gateway -> String? in
+            let old = previous.gateways.first { $0.address == gateway.address && $0.interface == gateway.interface }
+            guard let old, old.isReachable != gateway.isReachable else { return nil }
+            switch (old.isReachable, gateway.isReachable) {
+            case (_, false?): return "has no answer from gateway \(gateway.address)"
+            case (false?, _): return "has an answer from gateway \(gateway.address) again"
+            case (_, true?): return "has an answer from gateway \(gateway.address)"
+            case (_, nil): return "no longer tests gateway \(gateway.address)"
+            }
+        }
+        return phrases.isEmpty ? nil : phrases.joined(separator: ", ")
     }
 
     /// Such as `bond0 is now of type wifi`; `nil` when no interface changed its type.

@@ -24,6 +24,8 @@ public struct ReasonText: Hashable, Sendable {
             guard let lower = subject.interface else { return "\(upper) has no route to its remote end" }
             var below = ReasonSubject(interface: lower)
             below.radio = subject.radio
+            below.family = subject.family
+            if reason.isOfRoute { return "\(upper) runs over \(lower): \(clause(reason, below))" }
             let bare = clause(reason, below)
             return "\(upper) runs over \(lower), which \(bare.drop { $0 != " " }.dropFirst())"
         case .remote(let remote, let tunnel): return "\(tunnel) has no route to its remote end \(remote)"
@@ -54,6 +56,11 @@ public struct ReasonText: Hashable, Sendable {
         case .tunnel(.noPolicy): return "\(interface) has no IPsec policy and state for \(family)packets"
         case .noLocalTable(let address):
             return "no rule selects the table local, so replies to \(address) are dropped"
+        case .reversePathFilter(let address):
+            return "replies to \(address) via \(interface) are dropped by its reverse path filter"
+        case .noARP:
+            return
+                "ARP is off on \(interface), so that packets do not carry the hardware address of the \(family)gateway"
         case .hardware, nil: break
         }
         return switch reason {
@@ -148,6 +155,9 @@ public struct ReasonText: Hashable, Sendable {
         case .tunnel(.noEndpoint): return "`wg set \(interface) peer KEY endpoint HOST:PORT`"
         case .tunnel(.noPolicy): return "`ip xfrm policy`, `ip xfrm state`"
         case .noLocalTable: return "`\(option) rule add pref 0 lookup local`"
+        case .reversePathFilter: return "`sysctl net.ipv4.conf.all.rp_filter=2`, or the same for \(interface)"
+        case .noARP:
+            return "`ip link set \(interface) arp on`, or `ip neighbor replace GATEWAY lladdr ADDRESS dev \(interface)`"
         case .hardware: return "use the Wi-Fi switch or key of the device: `rfkill list`"
         case nil: break
         }
@@ -190,6 +200,13 @@ extension ReasonSubject {
         var bare = self
         bare.obstacle = nil
         return bare
+    }
+}
+
+extension UnsatisfiedReason {
+    /// Whether a route is at fault, or that there is none.
+    fileprivate var isOfRoute: Bool {
+        [.noDefaultRoute, .routeUnreachable, .routeProhibited, .routeBlackhole].contains(self)
     }
 }
 

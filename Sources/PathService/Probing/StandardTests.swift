@@ -40,7 +40,8 @@ struct StandardTests {
             // The root's name servers are no secret, and a server that forwards queries has to find them out.
             var question = ServerQuestion(
                 server: SocketAddress(server.address, port: server.port ?? 53),
-                record: .nameServers
+                record: .nameServers,
+                transport: server.isQueriedOverTCP ? .tcp : .udp
             )
             // A server of the own domain refuses everything else, and some refuse the root alone.
             question.namesIfRefused = path.dns.search.prefix(1) + [Self.publicName]

@@ -11,6 +11,8 @@ public struct HostLookupResult: Hashable, Sendable {
         case noAddress
         /// It could not be found out; the text says why, for people.
         case failed(String)
+        /// It could not be tried: the text says what this machine lacks.
+        case impossible(String)
     }
 
     public var outcome: Outcome
@@ -101,7 +103,11 @@ public final class HostLookup: Cancelable {
         guard !isOver else { return }
         isOver = true
         release()
-        completion(HostLookupResult(outcome, duration: loop.clock.boot - started))
+        var result = HostLookupResult(outcome, duration: loop.clock.boot - started)
+        if case .failed = result.outcome, let shortage = Shortage.current(loop) {
+            result.outcome = .impossible(shortage)
+        }
+        completion(result)
     }
 
     private func release() {

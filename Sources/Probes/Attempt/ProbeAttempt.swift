@@ -115,7 +115,7 @@ public final class ProbeAttempt {
                 self?.take(found, of: name)
             }
         } catch {
-            finish(ProbeResult(FailureJudge.outcome(of: error, at: .use)))
+            finish(ProbeResult(FailureClassifier.outcome(of: error, at: .lookup)))
         }
     }
 
@@ -134,7 +134,11 @@ public final class ProbeAttempt {
                 return finish(ProbeResult(.failure(.dns, detail: "the name has no address")))
             }
             ask(first)
-        case .failed(let text, _): finish(ProbeResult(blockade(of: name) ?? .failure(.dns, detail: text)))
+        case .failed(let text, let certainty):
+            if certainty == .none, let shortage = Shortage.current(loop) {
+                return finish(ProbeResult(.failure(.resources, detail: shortage)))
+            }
+            finish(ProbeResult(blockade(of: name) ?? .failure(.dns, detail: text)))
         }
     }
 
@@ -167,6 +171,9 @@ public final class ProbeAttempt {
         let sent = exchange?.cancel() ?? 0
         guard !isStarved else { return finish(ProbeResult(.notAssessed(advice: Starvation.text), sent: sent)) }
         let isLookingUp = exchange == nil && lookup != nil
+        if isLookingUp, let shortage = Shortage.current(loop) {
+            return finish(ProbeResult(.failure(.resources, detail: shortage), sent: sent))
+        }
         let outcome = ProbeResult.Outcome.failure(
             isLookingUp ? .dns : .timeout,
             detail: isLookingUp ? "looking up the name took too long" : "no answer in time\(gap)"

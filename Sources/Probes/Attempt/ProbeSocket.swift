@@ -37,6 +37,7 @@ final class ProbeSocket {
     let kind: Kind
     private let loop: EventLoop
     private let family: AddressFamily
+    private let route: ProbeRoute
     private let descriptor: FileDescriptor
     private var watch: EventLoop.Watch?
 
@@ -45,6 +46,7 @@ final class ProbeSocket {
         self.kind = kind
         self.loop = loop
         self.family = family
+        self.route = route
         let type: __socket_type =
             switch kind {
             case .stream: SOCK_STREAM
@@ -111,7 +113,7 @@ final class ProbeSocket {
     func bind(to source: IPAddress) throws(SocketFailure) {
         let bytes = source.bytes
         let code = unsafe nwp_probe_bind(descriptor.rawValue, bytes, bytes.count)
-        guard code == 0 else { throw SocketFailure(error: Errno(code), step: .use) }
+        guard code == 0 else { throw SocketFailure(error: Errno(code), step: .source) }
     }
 
     /// Names the peer; a stream is connected later, when it becomes writable.
@@ -119,7 +121,28 @@ final class ProbeSocket {
         let bytes = address.address.address.bytes
         let scope = InterfaceScope.index(of: address.address.scope)
         let code = unsafe nwp_probe_connect(descriptor.rawValue, bytes, bytes.count, scope, address.port)
-        guard code == 0 || code == -EINPROGRESS else { throw SocketFailure(error: Errno(code), step: .use) }
+        guard code == 0 || code == -EINPROGRESS else {
+            throw SocketFailure(error: Errno(code), step: lacksSource(Errno(code), for: address) ? .source : .connect)
+        }
+    }
+
+    /// Whether connecting failed for want of an own address.
+    ///
+    /// Of connections over IPv6 the same error also means that no local port is left; of datagrams another one does.
+    private func lacksSource(_ error: Errno, for address: SocketAddress) -> Bool {
+        guard error.rawValue == EADDRNOTAVAIL, kind == .stream else { return error.rawValue == EADDRNOTAVAIL }
+        return family == .ipv6 && Self.lacksSource(for: address, route: route, loop: loop)
+    }
+
+    /// Whether this machine has no address that packets to `address` could come from.
+    static func lacksSource(for address: SocketAddress, route: ProbeRoute, loop: EventLoop) -> Bool {
+        do throws(SocketFailure) {
+            let family = address.address.address.family
+            try ProbeSocket(.datagram, family: family, route: route, loop: loop).connect(to: address)
+            return false
+        } catch {
+            return error.step == .source
+        }
     }
 
     /// Calls a handler whenever the socket is ready.
@@ -192,6 +215,9 @@ final class ProbeSocket {
         if fault.kind == .tooBig && raw.info > 0 { fault.largest = Int(raw.info) }
         return fault
     }
+
+    /// How many segments the kernel sent again, on a TCP connection; 0 where it does not say.
+    var retransmissions: Int { max(0, Int(nwp_tcp_retransmissions(descriptor.rawValue))) }
 
     /// The error that is pending; `nil` without one.
     var pendingError: Errno? {

@@ -36,7 +36,7 @@ final class EchoExchange: ProbeExchange {
             try socket.send(message.request)
             sent = EchoMessage.length
         } catch {
-            finish(ProbeResult(FailureJudge.outcome(of: error.error, at: error.step, route: route), sent: sent))
+            finish(ProbeResult(FailureClassifier.outcome(of: error.error, at: error.step, route: route), sent: sent))
         }
     }
 
@@ -51,7 +51,7 @@ final class EchoExchange: ProbeExchange {
                 return finish(result)
             }
         } catch {
-            finish(ProbeResult(FailureJudge.outcome(of: error.error, at: error.step, route: route), sent: sent))
+            finish(ProbeResult(FailureClassifier.outcome(of: error.error, at: error.step, route: route), sent: sent))
         }
     }
 

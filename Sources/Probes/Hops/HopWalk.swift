@@ -17,7 +17,7 @@ public struct HopWalkResult: Hashable, Sendable {
     public var unreachableFrom: IPAddress?
     /// Whether the end of the way answered.
     public var isArrived = false
-    /// Whether this machine was too busy to hear who answered.
+    /// Whether this machine was too busy to hear who answered, or lacked what sending needs.
     public var isStarved = false
     /// How many packets a packet filter of this machine refused (`EPERM`).
     public var refused = 0
@@ -57,6 +57,7 @@ public final class HopWalk: Cancelable {
     private var result = HopWalkResult()
     private var sockets: [ProbeSocket] = []
     private var timers: [EventLoop.Timer] = []
+    private var lacks = false
     private var isOver = false
 
     /// Starts to walk.
@@ -80,7 +81,7 @@ public final class HopWalk: Cancelable {
         }
         timers.append(
             loop.scheduleSilence(after: limit) { [weak self] isStarved in
-                self?.result.isStarved = isStarved
+                self?.result.isStarved = isStarved || self?.lacks == true
                 self?.finish()
             }
         )
@@ -110,7 +111,8 @@ public final class HopWalk: Cancelable {
             result.bytesSent += bytes.count
             sockets.append(socket)
         } catch {
-            if FailureJudge.reason(of: error.error) == .blocked { result.refused += 1 }
+            if FailureClassifier.reason(of: error) == .blocked { result.refused += 1 }
+            if FailureClassifier.shortage(error) != nil { lacks = true }
         }
     }
 

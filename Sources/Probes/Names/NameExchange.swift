@@ -114,7 +114,7 @@ final class NameExchange: ProbeExchange {
         do throws(SocketFailure) {
             try body()
         } catch {
-            let outcome = FailureJudge.outcome(of: error.error, at: error.step, route: route)
+            let outcome = FailureClassifier.outcome(of: error.error, at: error.step, route: route)
             finish(ProbeResult(outcome, sent: sent, received: received))
         }
     }

@@ -51,6 +51,8 @@ public struct NameInterviewResult: Hashable, Sendable {
     public var isUnreachable = false
     /// Whether this machine was too busy to hear answers, so that silence says nothing.
     public var isStarved = false
+    /// What this machine lacks for sending, so that nothing follows from missing replies, such as `no local port is left (EAGAIN)`.
+    public var shortage: String?
     /// The bytes of all questions, copies included.
     public var bytesSent = 0
     public var bytesReceived = 0
@@ -136,7 +138,7 @@ public final class NameInterview: Cancelable {
             try socket.whenReady(.readable) { [weak self] _ in self?.receive() }
         } catch {
             note(error)
-            result.isUnreachable = FailureJudge.reason(of: error.error) == .unreachable
+            result.isUnreachable = FailureClassifier.reason(of: error) == .unreachable
             return finish()
         }
         asked = loop.clock.boot
@@ -162,7 +164,8 @@ public final class NameInterview: Cancelable {
     }
 
     private func note(_ failure: SocketFailure) {
-        if FailureJudge.reason(of: failure.error) == .blocked { result.refused += 1 }
+        if FailureClassifier.reason(of: failure) == .blocked { result.refused += 1 }
+        if let shortage = FailureClassifier.shortage(failure) { result.shortage = shortage }
     }
 
     private func receive() {

@@ -96,7 +96,8 @@ public final class NeighborProbe {
         case .starved where owners.isEmpty: completion(.failed(.resources, detail: Starvation.text))
         case .timeOver, .starved: completion(.owners(owners))
         case .failed(let error):
-            completion(.failed(FailureJudge.reason(of: error), detail: error.description))
+            guard case .failure(let reason, let detail) = FailureClassifier.outcome(of: error, at: .use) else { return }
+            completion(.failed(reason, detail: detail))
         case .notPermitted:
             let advice = "querying neighbours needs CAP_NET_RAW: \(Capability.advice("cap_net_raw"))"
             completion(.notAssessed(advice: advice))

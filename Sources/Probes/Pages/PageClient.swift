@@ -12,7 +12,7 @@ protocol PageTransfer: AnyObject {
 /// libcurl (libcurl-multi(3)) is loaded by the first request, so that a daemon without HTTP probes never pays for it.
 /// Confined to the loop's thread.
 @safe public final class PageClient {
-    private let loop: EventLoop
+    let loop: EventLoop
     private var raw: OpaquePointer?
     private var watches: [Int32: EventLoop.Watch] = [:]
     private var timer: EventLoop.Timer?

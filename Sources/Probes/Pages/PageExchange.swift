@@ -3,6 +3,7 @@
 internal import Addressing
 internal import CCurl
 internal import CLinuxShims
+internal import Glibc
 internal import LinuxIO
 
 /// Asks for one page over a connection of its own, without following redirects and without reading more than a little.
@@ -71,7 +72,7 @@ internal import LinuxIO
         guard unsafe client.add(raw, for: self) else { return finish(Self.withoutMemory) }
     }
 
-    private static var withoutMemory: ProbeResult { ProbeResult(.failure(.resources, detail: "out of memory")) }
+    private static var withoutMemory: ProbeResult { ProbeResult(.failure(.resources, detail: "no memory is left")) }
 
     private static func at(_ context: UnsafeMutableRawPointer?) -> PageExchange? {
         guard let context = unsafe context else { return nil }
@@ -131,7 +132,7 @@ internal import LinuxIO
     }
 
     private func outcome(_ result: nwp_curl_result, _ answer: PageAnswer?) -> ProbeResult.Outcome {
-        if let failure { return FailureJudge.outcome(of: failure.error, at: failure.step, route: route) }
+        if let failure { return FailureClassifier.outcome(of: failure.error, at: failure.step, route: route) }
         let text = unsafe raw.map { unsafe String(cString: nwp_curl_error($0)) } ?? ""
         switch result {
         case NWP_CURL_OK, NWP_CURL_STOPPED:
@@ -143,7 +144,11 @@ internal import LinuxIO
         case NWP_CURL_UNREACHABLE, NWP_CURL_DENIED:
             let number = unsafe raw.map { unsafe nwp_curl_errno($0) } ?? 0
             guard number != 0 else { return .failure(.unreachable, detail: text) }
-            return FailureJudge.outcome(of: Errno(number), at: .use)
+            let target = SocketAddress(address, port: page.port)
+            let isSourceless =
+                address.address.family == .ipv6 && number == EADDRNOTAVAIL
+                && ProbeSocket.lacksSource(for: target, route: route, loop: client.loop)
+            return FailureClassifier.outcome(of: Errno(number), at: isSourceless ? .source : .connect)
         default: return .failure(.answer, detail: text)
         }
     }

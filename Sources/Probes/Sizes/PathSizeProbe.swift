@@ -129,6 +129,7 @@ public final class PathSizeProbe: Cancelable {
         } catch {
             // The own link takes less than it was thought to.
             if error.error == Self.tooLong { return settle(isAnswered: false) }
+            if FailureClassifier.shortage(error) != nil { return finish(nil) }
         }
         if left > 0 {
             timer = loop.schedule(after: Self.pace) { [weak self] in self?.send() }

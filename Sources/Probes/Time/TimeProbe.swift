@@ -7,6 +7,8 @@ public struct TimeResult: Hashable, Sendable {
     public var isAnswered = false
     /// Whether this machine was too busy to receive an answer.
     public var isStarved = false
+    /// What this machine lacks for sending, so that nothing follows from a missing reply.
+    public var shortage: String?
     /// How far the own clock is ahead of its; `nil` when it does not know the time.
     public var ahead: Duration?
     /// How many questions were handed to the kernel.
@@ -79,7 +81,8 @@ public final class TimeProbe: Cancelable {
             try socket?.send(query.bytes)
             result.bytesSent += TimeQuery.length
         } catch {
-            if FailureJudge.reason(of: error.error) == .blocked { result.refused += 1 }
+            if FailureClassifier.reason(of: error) == .blocked { result.refused += 1 }
+            if let shortage = FailureClassifier.shortage(error) { result.shortage = shortage }
         }
     }
 

@@ -80,9 +80,11 @@ public final class PacketTrain: Cancelable {
             try socket.connect(to: SocketAddress(address, port: port))
             try socket.whenReady(.readable) { [weak self] _ in self?.receive() }
         } catch {
-            switch FailureJudge.outcome(of: error.error, at: error.step, route: route) {
+            switch FailureClassifier.outcome(of: error.error, at: error.step, route: route) {
             case .notAssessed(let advice): result.advice = advice
-            case .failure(let reason, _): result.failure = reason
+            case .failure(let reason, let detail):
+                result.failure = reason
+                if reason == .resources { result.advice = detail }
             case .success: break
             }
             return finish()
@@ -99,7 +101,7 @@ public final class PacketTrain: Cancelable {
         do throws(SocketFailure) {
             do throws(SocketFailure) {
                 try socket.send(bytes)
-            } catch  where FailureJudge.reason(of: error.error) != .blocked {
+            } catch  where FailureClassifier.reason(of: error) != .blocked {
                 // What a router said of a packet before is told by the next send, which sends nothing then.
                 try socket.send(bytes)
             }
@@ -116,7 +118,8 @@ public final class PacketTrain: Cancelable {
     }
 
     private func note(_ failure: SocketFailure) {
-        let reason = FailureJudge.reason(of: failure.error)
+        let reason = FailureClassifier.reason(of: failure)
+        if let shortage = FailureClassifier.shortage(failure) { result.advice = shortage }
         if reason == .blocked { result.refused += 1 }
         result.failure = reason
     }

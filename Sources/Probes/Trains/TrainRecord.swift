@@ -44,7 +44,8 @@ public struct TrainResult: Hashable, Sendable {
     public var durations: [Duration] = []
     /// Why none could be sent; `nil` when one was, or when nothing was tried.
     public var failure: ProbeReason?
-    /// Why nothing follows from packets that did not come back: this process may not send, or was too busy to hear them.
+    /// Why nothing follows from packets that did not come back: this process may not send, was too busy to hear them, or this
+    /// machine lacks what sending needs.
     public var advice: String?
     /// What routers and hosts on the way said of the packets, each statement once.
     public var faults: Set<PacketFault> = []

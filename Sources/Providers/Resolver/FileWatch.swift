@@ -4,15 +4,17 @@ internal import CLinuxShims
 internal import Glibc
 internal import LinuxIO
 
-/// Tells when files may have changed, through inotify(7) on their directories and on themselves (rule S36).
+/// Reports when files may have changed, through inotify(7) on their directories and on themselves (rule S36).
 ///
 /// A watch on a file alone misses a re-pointed link and dies with a rename; a watch on the directory alone misses a
 /// write into a bind-mounted file.
 final class FileWatch {
-    /// What happens to a name in a directory: moved, made, written, deleted; or to the directory itself.
+    /// What happens to a name in a directory: moved, made, deleted, its mode set; or to the directory itself.
     private static let mask = UInt32(
-        IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_CLOSE_WRITE | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF
+        IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_ATTRIB | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF
     )
+    /// The same for a file itself.
+    private static let fileMask = UInt32(IN_CLOSE_WRITE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF)
 
     var onEvent: () -> Void = {}
     /// Why not everything is watched; `nil` when everything is.
@@ -52,30 +54,36 @@ final class FileWatch {
         names = [:]
     }
 
-    /// Watches exactly these files, which need not exist, and these directories as a whole.
-    func follow(files: [String], directories: [String]) {
+    /// Watches exactly these files, which need not exist, these directories as a whole, and names of links and directories
+    /// that paths of files lead through.
+    func follow(files: [String], directories: [String], names components: [String] = []) {
         guard number >= 0 else { return }
         lastError = nil
         var wanted: [Int32: Set<String>?] = [:]
-        for path in directories {
-            add(path, all: true, to: &wanted)
-        }
+        for path in components { add(path, .name, to: &wanted) }
+        for path in directories { add(path, .directory, to: &wanted) }
         for path in files {
             // The file itself, for writes through a bind mount; it may be missing.
-            let id = unsafe inotify_add_watch(number, path, UInt32(IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF))
+            let id = unsafe inotify_add_watch(number, path, Self.fileMask)
             if id >= 0 { wanted[id] = .some(nil) }
-            add(path, all: false, to: &wanted)
+            add(path, .file, to: &wanted)
         }
         for id in names.keys where wanted[id] == nil { inotify_rm_watch(number, id) }
         names = wanted
     }
 
-    /// Watches the directory of `path` for its name; a missing directory is waited for in its nearest ancestor.
-    private func add(_ path: String, all: Bool, to wanted: inout [Int32: Set<String>?]) {
-        var directory = all ? path : FilePath.directory(of: path)
-        var name: String? = all ? nil : FilePath.name(of: path)
+    private enum Kind {
+        case file, directory, name
+    }
+
+    /// Watches the directory of `path` for its name; a directory that is missing, or must not be read, is waited for in its
+    /// nearest ancestor.
+    private func add(_ path: String, _ kind: Kind, to wanted: inout [Int32: Set<String>?]) {
+        var directory = kind == .directory ? path : FilePath.directory(of: path)
+        var name: String? = kind == .directory ? nil : FilePath.name(of: path)
+        let mask = Self.mask | (kind == .name ? 0 : UInt32(IN_CLOSE_WRITE)) | UInt32(IN_ONLYDIR | IN_MASK_ADD)
         while true {
-            let id = unsafe inotify_add_watch(number, directory, Self.mask | UInt32(IN_ONLYDIR))
+            let id = unsafe inotify_add_watch(number, directory, mask)
             if id >= 0 {
                 if let name, let known = wanted[id, default: []] {
                     wanted[id] = known.union([name])
@@ -85,10 +93,9 @@ final class FileWatch {
                 return
             }
             let code = errno
-            guard code == ENOENT || code == ENOTDIR, directory != "/", directory != "." else {
-                lastError = .system(call: "inotify_add_watch", code: Errno(code))
-                return
-            }
+            let isMissing = code == ENOENT || code == ENOTDIR
+            if !isMissing, kind != .name { lastError = .system(call: "inotify_add_watch", code: Errno(code)) }
+            guard isMissing || code == EACCES, directory != "/", directory != "." else { return }
             name = FilePath.name(of: directory)
             directory = FilePath.directory(of: directory)
         }

@@ -32,10 +32,13 @@ struct ResolvConf: Equatable {
         read(line)
     }
 
-    /// What the C library does with it: without a server it asks the one on this machine.
+    /// What the C library does with it: without a server it queries the one on this machine.
     func configuration(source: String) -> DNSConfiguration {
         var configuration = DNSConfiguration(search: search, ndots: ndots, options: options, source: source)
         if !servers.isEmpty { configuration.servers = servers }
+        if options.contains("use-vc") {
+            for index in configuration.servers.indices { configuration.servers[index].isQueriedOverTCP = true }
+        }
         return configuration
     }
 

@@ -75,7 +75,7 @@ public final class ResolverConfigurationWatcher {
     }
 
     private func followAll(_ way: SymbolicPath) {
-        files.follow(files: way.steps, directories: directories)
+        files.follow(files: [way.target], directories: directories, names: way.components)
     }
 
     /// Reads the file.
@@ -85,7 +85,7 @@ public final class ResolverConfigurationWatcher {
         // First watch, then read: a change in between causes one more look.
         followAll(way)
         let before = (configuration, isResolvedStub, health)
-        isResolvedStub = Self.stubFiles.contains { way.target.hasSuffix($0) }
+        isResolvedStub = way.steps.contains { step in Self.stubFiles.contains { step.hasSuffix($0) } }
         do throws(Errno) {
             let bytes = try Self.read(path)
             configuration = ResolvConf(parsing: bytes.span).configuration(source: path)
@@ -94,6 +94,8 @@ public final class ResolverConfigurationWatcher {
             configuration = DNSConfiguration(source: path)
             health.state = .absent
         } catch {
+            // What keeps this service from reading the file for a lack of resources does not keep other programs from it.
+            if error.isOfFile { configuration = DNSConfiguration(source: path, unreadable: "\(error)") }
             health.fail(.system(call: "open \(path)", code: error), at: loop.clock.boot)
         }
         if let error = files.lastError { health.lastError = error }
@@ -101,18 +103,21 @@ public final class ResolverConfigurationWatcher {
         return before != (configuration, isResolvedStub, health)
     }
 
-    /// Without inotify the file is read again every ten seconds.
+    /// Without inotify the file is read again every ten seconds; one that must not be read every second: inotify
+    /// accepts only its directory, where a file that is mounted over it is not.
     private func scheduleFallback() {
         if let fallback { loop.cancel(fallback) }
         fallback = nil
-        guard files.lastError != nil else { return }
-        fallback = loop.schedule(after: .seconds(10)) { [weak self] in self?.refresh() }
+        let isUnreadable = configuration.unreadable != nil
+        guard files.lastError != nil || isUnreadable else { return }
+        fallback = loop.schedule(after: .seconds(isUnreadable ? 1 : 10)) { [weak self] in self?.refresh() }
     }
 
     private static let stubFiles = [
         "/systemd/resolve/stub-resolv.conf", "/systemd/resolve/resolv.conf", "/lib/systemd/resolv.conf",
     ]
 
+    /// Reads a file.
     static func read(_ path: String) throws(Errno) -> [UInt8] {
         // A pipe in the file's place must not block the loop.
         try FileDescriptor(opening: path, flags: O_RDONLY | O_NONBLOCK).readAll(upTo: ResolvConf.sizeLimit)

@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
 internal import LinuxIO
 public import PathModel
 
@@ -7,13 +8,28 @@ public import PathModel
 public enum ResolverFile {
     /// What the C library makes of a file; a file that is missing or cannot be read means the server on this machine.
     public static func configuration(at path: String = "/etc/resolv.conf") -> DNSConfiguration {
-        guard let bytes = try? ResolverConfigurationWatcher.read(path) else { return DNSConfiguration(source: path) }
-        return ResolvConf(parsing: bytes.span).configuration(source: path)
+        do throws(Errno) {
+            let bytes = try ResolverConfigurationWatcher.read(path)
+            return ResolvConf(parsing: bytes.span).configuration(source: path)
+        } catch {
+            return DNSConfiguration(source: path, unreadable: error == .noEntry ? nil : "\(error)")
+        }
     }
 
-    /// Whether a file names a server at all; without one the C library asks this machine.
+    /// Whether a file has a server at all; without one the C library queries this machine.
     public static func namesServer(at path: String = "/etc/resolv.conf") -> Bool {
         guard let bytes = try? ResolverConfigurationWatcher.read(path) else { return false }
         return !ResolvConf(parsing: bytes.span).servers.isEmpty
+    }
+}
+
+extension Errno {
+    /// Whether the C library goes on as if there was no resolv.conf, since the file system does not let anybody like it read
+    /// the file (`__resolv_conf_load`).
+    var isOfFile: Bool {
+        switch rawValue {
+        case EACCES, EISDIR, ELOOP, ENOENT, ENOTDIR, EPERM: true
+        default: false
+        }
     }
 }

@@ -3,23 +3,49 @@
 internal import Glibc
 internal import LinuxIO
 
-/// Where a path leads, link by link.
+/// Where a path leads, link by link, at every level of its directories.
 struct SymbolicPath: Equatable {
-    /// The path itself, every link target on the way, and the last name, which need not exist.
+    /// The path itself, and what it becomes with each link replaced by its target; the last one need not exist.
     private(set) var steps: [String]
+    /// Every name that is looked up for it, with the directory that it is in: a change of one may change the target.
+    private(set) var components: [String] = []
+    /// The last name that was looked up.
+    private(set) var target: String
 
-    /// The last name on the way.
-    var target: String { steps[steps.count - 1] }
+    /// How many links the kernel follows (`MAXSYMLINKS`).
+    private static let limit = 40
 
-    /// Follows the links of `path`, at most 16 of them.
+    /// Follows the links of `path` as path_resolution(7) says.
     ///
     /// Source: readlink(2).
     init(following path: String) {
         steps = [Self.normalize(path)]
-        while steps.count <= 16, let next = Self.readLink(target) {
-            let joined = next.hasPrefix("/") ? next : FilePath.directory(of: target) + "/" + next
-            steps.append(Self.normalize(joined))
+        target = path.hasPrefix("/") ? "/" : ""
+        var left = Array(Self.parts(of: path).reversed())
+        while let part = left.popLast() {
+            guard part != ".." else {
+                target = Self.normalize(target.isEmpty ? ".." : target == "/" ? "/" : target + "/..")
+                continue
+            }
+            let name = target.isEmpty ? part : target == "/" ? "/" + part : target + "/" + part
+            if !components.contains(name) { components.append(name) }
+            guard let next = Self.readLink(name) else {
+                target = name
+                continue
+            }
+            if steps.count > Self.limit {
+                target = name
+                return
+            }
+            if next.hasPrefix("/") { target = "/" }
+            left += Self.parts(of: next).reversed()
+            let rest = left.reversed().joined(separator: "/")
+            steps.append(Self.normalize(target.isEmpty ? rest : target + "/" + rest))
         }
+    }
+
+    private static func parts(of path: String) -> [String] {
+        path.split(separator: "/").filter { $0 != "." }.map(String.init)
     }
 
     /// Resolves `.` and `..` by the letters, for comparing and showing.

@@ -2,7 +2,7 @@
 
 public import PathModel
 
-/// Asks systemd-resolved for the servers behind its stub (rule S35).
+/// Reads from systemd-resolved the servers behind its stub, and which of them are for some domains only (rule S35).
 public final class ResolvedProvider {
     /// Something changed; called on the loop's thread.
     public var onChange: () -> Void = {}
@@ -10,8 +10,11 @@ public final class ResolvedProvider {
 
     private let mirror: ObjectMirror
     private let names: InterfaceNames
+    /// Whether links have a default route for names, by interface index; those whose answer has not come are missing.
+    private var defaultRoutes: [Int: Bool] = [:]
+    private var generation = 0
 
-    /// Prepares to ask over `connection`.
+    /// Prepares to read over `connection`.
     public init(
         connection: BusConnection,
         names: InterfaceNames = .kernel,
@@ -25,18 +28,55 @@ public final class ResolvedProvider {
             interfaces: [ResolvedReader.interface],
             timing: timing
         )
-        mirror.onChange = { [weak self] in self?.onChange() }
+        mirror.onChange = { [weak self] in
+            self?.readLinks()
+            self?.onChange()
+        }
+    }
+
+    private var properties: BusObjects.Properties? {
+        mirror.objects[ResolvedReader.path, ResolvedReader.interface]
     }
 
     /// The servers behind the stub; `nil` when they are not known.
     public var upstream: [DNSServer]? {
-        mirror.objects[ResolvedReader.path, ResolvedReader.interface].flatMap {
-            ResolvedReader.servers($0, names: names)
-        }
+        properties.flatMap { ResolvedReader.servers($0, defaultRoutes: defaultRoutes, names: names) }
     }
 
     public func start() { mirror.start() }
-    public func stop() { mirror.stop() }
-    /// Asks anew; the service does not announce every change of its servers.
-    public func refresh() { mirror.reload() }
+    public func stop() {
+        generation += 1
+        mirror.stop()
+    }
+
+    /// Reads everything again; the service does not announce every change of its servers.
+    public func refresh() {
+        mirror.reload()
+        readLinks()
+    }
+
+    /// Reads DefaultRoute of the links with servers, which the Manager does not have, and whose change is not announced.
+    ///
+    /// It is false as well while a link is not used for DNS, which ScopesMask tells apart (`SD_RESOLVED_DNS` is 1).
+    private func readLinks() {
+        generation += 1
+        let links = properties.map(ResolvedReader.links) ?? []
+        defaultRoutes = defaultRoutes.filter { links.contains($0.key) }
+        guard mirror.health.state == .active else { return }
+        let asOf = generation
+        for index in links.sorted() {
+            mirror.service.call(
+                ResolvedReader.path(ofLink: index),
+                "org.freedesktop.DBus.Properties",
+                "GetAll",
+                [ResolvedReader.linkInterface]
+            ) { [weak self] result in
+                guard let self, generation == asOf, case .success(let values) = result else { return }
+                let read = values.first?.table.flatMap(ResolvedReader.defaultRoute)
+                guard read != defaultRoutes[index] else { return }
+                defaultRoutes[index] = read
+                onChange()
+            }
+        }
+    }
 }

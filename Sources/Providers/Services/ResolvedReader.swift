@@ -3,19 +3,78 @@
 internal import Addressing
 internal import PathModel
 
-/// Reads systemd-resolved's Manager properties (org.freedesktop.resolve1(5)).
+/// Reads systemd-resolved's Manager and Link properties (org.freedesktop.resolve1(5)).
 enum ResolvedReader {
     static let name = "org.freedesktop.resolve1"
     static let path = "/org/freedesktop/resolve1"
     static let interface = "org.freedesktop.resolve1.Manager"
+    static let linkInterface = "org.freedesktop.resolve1.Link"
     private static let limit = 256
+
+    /// The object of a link: its index, whose first digit is escaped as sd_bus_path_encode(3) does.
+    static func path(ofLink index: Int) -> String { "\(path)/link/_3\(index)" }
 
     /// The servers behind the stub, global and per link; the fallback ones only when there are no others.
     ///
+    /// Which of them names in general are resolved by follows `dns_scope_good_domain` of systemd: those of the links, and of
+    /// the global configuration, that have the domain `~.`; where none has it, the global ones and those of links whose
+    /// property DefaultRoute is true.
+    ///
+    /// - Parameters:
+    ///   - properties: Those of the Manager.
+    ///   - defaultRoutes: That property, by interface index; without it a link has a default route unless it has a domain for
+    ///     routing only.
+    ///   - names: Finds the names of interfaces.
     /// - Returns: `nil` when the properties do not name servers in any known way.
-    static func servers(_ properties: BusObjects.Properties, names: InterfaceNames) -> [DNSServer]? {
+    static func servers(
+        _ properties: BusObjects.Properties,
+        defaultRoutes: [Int: Bool] = [:],
+        names: InterfaceNames
+    ) -> [DNSServer]? {
         guard let main = list(properties, "DNS", names) else { return nil }
-        return main.isEmpty ? list(properties, "FallbackDNS", names) ?? [] : main
+        guard !main.isEmpty else { return list(properties, "FallbackDNS", names) ?? [] }
+        let domains = domains(properties)
+        let rooted = Set(domains.filter(\.isRoot).map(\.index)).intersection(main.map { $0.interfaceIndex ?? 0 })
+        return main.map { server in
+            let index = server.interfaceIndex ?? 0
+            var server = server
+            if !rooted.isEmpty {
+                server.isForDomainsOnly = !rooted.contains(index)
+            } else if index > 0 {
+                let isRouted = domains.contains { $0.index == index && $0.isRoutingOnly }
+                server.isForDomainsOnly = !(defaultRoutes[index] ?? !isRouted)
+            }
+            return server
+        }
+    }
+
+    /// The indexes of the links that have servers.
+    static func links(_ properties: BusObjects.Properties) -> Set<Int> {
+        let entries = (properties["DNSEx"] ?? properties["DNS"])?.list ?? []
+        return Set(entries.prefix(limit).compactMap { $0.list?.first?.number }.filter { $0 > 0 })
+    }
+
+    /// Whether a link resolves names in general, of its properties; `nil` while it is not used for DNS.
+    static func defaultRoute(_ properties: BusObjects.Properties) -> Bool? {
+        guard let scopes = properties["ScopesMask"]?.number, scopes & 1 != 0 else { return nil }
+        return properties["DefaultRoute"]?.flag
+    }
+
+    private struct Domain {
+        let index: Int
+        let name: String
+        let isRoutingOnly: Bool
+        var isRoot: Bool { name == "." || name.isEmpty }
+    }
+
+    /// `Domains`: (interface, domain, whether it is for routing only).
+    private static func domains(_ properties: BusObjects.Properties) -> [Domain] {
+        (properties["Domains"]?.list ?? []).prefix(limit).compactMap { entry in
+            guard let fields = entry.list, fields.count == 3, let index = fields[0].number, let name = fields[1].text,
+                let isRoutingOnly = fields[2].flag
+            else { return nil }
+            return Domain(index: index, name: name, isRoutingOnly: isRoutingOnly)
+        }
     }
 
     private static func list(

@@ -44,7 +44,9 @@ struct GatewayText {
         }
         let search = dns.texts("search")
         if !search.isEmpty { table.add([.init("search", .faint), .init(search.joined(separator: " ")), .init("")]) }
-        if !dns.text("source").isEmpty { table.add([.init("source", .faint), .init(dns.text("source")), .init("")]) }
+        for member in ["problem", "source"] where !dns.text(member).isEmpty {
+            table.add([.init(member, .faint), .init(dns.text(member)), .init("")])
+        }
         text += sheet.indent(sheet.table(table, isIndented: true))
         return text
     }

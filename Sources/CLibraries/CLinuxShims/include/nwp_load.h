@@ -18,6 +18,9 @@ struct nwp_load_flow {
 };
 
 /// Reads how far a connection is. Returns 0 or a negative errno.
+// How many segments the kernel sent again on a TCP connection (tcpi_total_retrans), or a negative errno.
+int nwp_tcp_retransmissions(int descriptor);
+
 int nwp_load_progress(int descriptor, struct nwp_load_flow *flow);
 
 #endif

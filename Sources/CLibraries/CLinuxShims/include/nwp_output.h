@@ -9,25 +9,19 @@ enum {
     /// Refused by an IPsec policy, or by a packet filter.
     NWP_OUTPUT_POLICY = 1,
     NWP_OUTPUT_FILTER = 2,
-    NWP_OUTPUT_DOUBTFUL = 3,
+    /// A rule let the packet go on that was tried, whole or in fragments.
+    NWP_OUTPUT_RELEASED = 3,
     NWP_OUTPUT_UNKNOWN = 4,
 };
 
-/// What is sent: nothing, a packet that stays on this machine, if that is refused one that leaves, or one that leaves.
-enum { NWP_OUTPUT_CONNECTS = 0, NWP_OUTPUT_STAYS = 1, NWP_OUTPUT_CONFIRMS = 2, NWP_OUTPUT_SENDS = 3 };
-
-/// Finds out whether something behind the forwarding table refuses (EPERM) UDP datagrams (IPPROTO_UDP) or connections
-/// (IPPROTO_TCP, which needs CAP_NET_RAW and is unknown without) of this process to an address of 4 or 16 bytes and a port
-/// by one interface: an IPsec policy, at connect(2), or a packet filter, which is tried with a packet to a multicast group
-/// that does not leave this machine: 224.0.0.1 with a TTL of 0, or ff01::114.
+/// Finds out whether something behind the forwarding table refuses UDP datagrams (IPPROTO_UDP) or connections (IPPROTO_TCP,
+/// which needs CAP_NET_RAW and is unknown without) of this process to an address of 4 or 16 bytes and a port by one
+/// interface: an IPsec policy, at connect(2), and when `sends`, what the hooks output and postrouting do.
 ///
-/// A filter may refuse the group alone, which is doubtful. What decides is an empty datagram or a SYN without a checksum to
-/// the address itself, whose TTL of 1 keeps it from going further than the first router. It meets all that comes after the
-/// output hook, too, which packets to the group do not: a mark that leads elsewhere, and IPv4's postrouting.
-///
-/// A rule that sets the TTL, or changes the destination, makes any of them leave: then only NWP_OUTPUT_CONNECTS sends
-/// nothing.
-int nwp_test_output(int protocol, const uint8_t *address, int length, uint16_t port, uint32_t interface, int effort);
+/// What meets them is a packet to that address that is larger than the MTU of the interface and must not be fragmented: the
+/// kernel drops it behind the hooks, whatever its TTL (ip_finish_output, ip6_finish_output). It leaves only where a rule
+/// lets IPv4 packets be fragmented (clears DF), or sends copies.
+int nwp_test_output(int protocol, const uint8_t *address, int length, uint16_t port, uint32_t interface, int sends);
 
 /// Sends an empty UDP datagram with a TTL of 1 to port 443 of an address of 4 or 16 bytes, and reads what this machine itself
 /// reports of it at once: the error of send(2), or an ICMP error from the datagram's own source.
@@ -36,9 +30,11 @@ int nwp_test_output(int protocol, const uint8_t *address, int length, uint16_t p
 /// interface without a policy or a state.
 int nwp_test_tunnel(const uint8_t *address, int length);
 
-/// Whether a datagram to a socket of this process at 127.0.0.1 or ::1 arrives with the TTL or hop limit that it was given:
-/// 1 if so, or if a filter refuses it (EPERM), 0 with another one, a negative errno when it cannot be sent or does not arrive
-/// within 20 ms.
-int nwp_keeps_hop_limit(int family);
+enum { NWP_KEEPS_HOP_LIMIT = 1, NWP_KEEPS_DONT_FRAGMENT = 2 };
+
+/// Which parts of a datagram's header are kept on the way to a socket of this process at 127.0.0.1 or ::1: the TTL or hop
+/// limit, and that IPv4 must not fragment it. All if a filter refuses it (EPERM); a negative errno when it cannot be sent or
+/// does not arrive within 20 ms.
+int nwp_kept_header(int family);
 
 #endif

@@ -92,7 +92,10 @@ struct ReportCollector {
             let rules = try kernel.rules().values
             object["rules"] = .array(
                 rules.prefix(Self.routeLimit).map { rule in
-                    .string("\(rule.family.rawValue) \(rule.priority): \(rule.selector) table \(rule.table)")
+                    .string(
+                        "\(rule.family.rawValue) \(rule.priority): \(rule.selector) table \(rule.table)"
+                            + rule.unknownAttributes.map { " attribute \($0)" }.joined()
+                    )
                 }
             )
             var count = 0

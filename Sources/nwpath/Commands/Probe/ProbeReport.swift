@@ -129,6 +129,7 @@ struct ProbeText {
             if let status = result["http_status"]?.int { words += ", status \(status)" }
             let addresses = result.texts("addresses")
             if !addresses.isEmpty { words += ", " + addresses.joined(separator: " ") }
+            if let message = result["message"]?.string { words += "; \(message)" }
             return sheet.paint("✓", .good) + " " + sheet.paint(words) + "\n"
         case false?:
             let words = "\(number)\(from): \(result.text("reason")): \(result.text("message"))"

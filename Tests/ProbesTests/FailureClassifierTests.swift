@@ -9,23 +9,43 @@ import Testing
 
 @testable import Probes
 
-@Suite struct FailureJudgeTests {
+@Suite struct FailureClassifierTests {
     @Test(
         arguments: [
             (ETIMEDOUT, .timeout), (ECONNREFUSED, .refused), (ENETUNREACH, .unreachable), (EHOSTUNREACH, .unreachable),
-            (EACCES, .unreachable), (EINVAL, .unreachable), (ENETDOWN, .unreachable), (EADDRNOTAVAIL, .unreachable),
-            (ENODEV, .unreachable), (EPERM, .blocked), (EMFILE, .resources), (ENFILE, .resources), (ENOMEM, .resources),
-            (ENOBUFS, .resources), (ECONNRESET, .answer), (EPIPE, .answer), (EMSGSIZE, .answer), (12345, .answer),
+            (EACCES, .unreachable), (EINVAL, .unreachable), (ENETDOWN, .unreachable),
+            (ENODEV, .unreachable), (EPERM, .blocked), (ECONNRESET, .answer), (EPIPE, .answer), (EMSGSIZE, .answer),
+            (12345, .answer),
         ] as [(Int32, ProbeReason)]
     )
     func `an error of a socket in use has a reason`(code: Int32, reason: ProbeReason) {
-        let outcome = FailureJudge.outcome(of: Errno(code), at: .use)
+        let outcome = FailureClassifier.outcome(of: Errno(code), at: .use)
         #expect(outcome == .failure(reason, detail: Errno(code).description))
+    }
+
+    @Test(
+        arguments: [
+            (EADDRNOTAVAIL, .connect, "no local port"), (EADDRINUSE, .source, "no local port"),
+            (EAGAIN, .connect, "no local port"), (EAGAIN, .use, "no room in the send buffer"),
+            (EAGAIN, .lookup, "no thread"), (EMFILE, .socket, "no file descriptor of this process"),
+            (ENFILE, .socket, "no file descriptor of this machine"), (ENOMEM, .use, "no memory"),
+            (ENOBUFS, .use, "no buffer space"),
+        ] as [(Int32, SocketStep, String)]
+    )
+    func `what this machine lacks is said, and is nobody else's fault`(code: Int32, step: SocketStep, lack: String) {
+        let detail = "\(lack) is left (\(Errno(code).name))"
+        #expect(FailureClassifier.outcome(of: Errno(code), at: step) == .failure(.resources, detail: detail))
+        #expect(FailureClassifier.shortage(SocketFailure(error: Errno(code), step: step)) == detail)
+    }
+
+    @Test func `an own address that is not there is no lack of ports`() {
+        #expect(FailureClassifier.outcome(of: Errno(EADDRNOTAVAIL), at: .source).reason == .unreachable)
+        #expect(FailureClassifier.shortage(SocketFailure(error: Errno(EADDRNOTAVAIL), step: .source)) == nil)
     }
 
     @Test(arguments: [SocketStep.socket, .interface, .mark, .user], [EPERM, EACCES])
     func `what this process may not do is not a failure`(step: SocketStep, code: Int32) {
-        guard case .notAssessed(let advice) = FailureJudge.outcome(of: Errno(code), at: step) else {
+        guard case .notAssessed(let advice) = FailureClassifier.outcome(of: Errno(code), at: step) else {
             Issue.record("\(step) is a failure")
             return
         }
@@ -34,13 +54,13 @@ import Testing
 
     @Test func `an interface that is not there is named`() {
         let route = ProbeRoute(interface: "wwan0")
-        let outcome = FailureJudge.outcome(of: Errno(ENODEV), at: .interface, route: route)
+        let outcome = FailureClassifier.outcome(of: Errno(ENODEV), at: .interface, route: route)
         #expect(outcome == .failure(.unreachable, detail: "there is no interface wwan0"))
     }
 
     @Test func `a socket of a family that the kernel lacks leads nowhere`() {
-        #expect(FailureJudge.outcome(of: Errno(EAFNOSUPPORT), at: .socket).reason == .unreachable)
-        #expect(FailureJudge.outcome(of: Errno(EMFILE), at: .socket).reason == .resources)
+        #expect(FailureClassifier.outcome(of: Errno(EAFNOSUPPORT), at: .socket).reason == .unreachable)
+        #expect(FailureClassifier.outcome(of: Errno(EMFILE), at: .socket).reason == .resources)
     }
 }
 
@@ -67,6 +87,69 @@ extension ProbeResult.Outcome {
     }
 }
 
+/// A machine whose local ports are all in use: nothing follows for the network.
+@Suite(.inNamespace) struct PortExhaustionTests {
+    /// Holds the four ports that are left, of both families and protocols.
+    private static let holder = """
+        import socket, time
+        kept = []
+        for port in range(50000, 50004):
+            for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+                for family, address in ((socket.AF_INET6, "::"), (socket.AF_INET, "0.0.0.0")):
+                    s = socket.socket(family, kind)
+                    if family == socket.AF_INET6: s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+                    s.bind((address, port)); kept.append(s)
+                    if kind == socket.SOCK_STREAM: s.listen(1)
+        time.sleep(600)
+        """
+
+    private static func exhausted() async throws -> (ProbeNetwork, RunningCommand) {
+        let network = try ProbeNetwork()
+        try network.near.run(["sysctl", "-qw", "net.ipv4.ip_local_port_range=50000 50003"])
+        let holder = try RunningCommand(["nsenter", "--net=\(network.near.path)", "python3", "-c", Self.holder])
+        try await network.loop.eventually("the ports") {
+            try network.near.run("ss -Hlun sport = :50003").split(separator: "\n").count == 2
+        }
+        return (network, holder)
+    }
+
+    @Test(arguments: [ProbeNetwork.peer4, ProbeNetwork.peer6])
+    func `connections, pages, queries and echo requests lack a port`(peer: String) async throws {
+        let (network, holder) = try await Self.exhausted()
+        let host = peer.contains(":") ? "[\(peer)]" : peer
+        for (method, target) in [(ProbeMethod.tcp, "\(host):80"), (.http, "http://\(host)/"), (.dns, "a.test")] {
+            let result = try await network.attempt(method, target) { definition in
+                definition.question.server = SocketAddress(peer, standardPort: 53)
+            }
+            #expect(result.reason == .resources, "\(method): \(result.outcome)")
+            #expect(result.shortage?.hasPrefix("no local port is left (") == true)
+        }
+        #expect(Shortage.current(network.loop) == "no local port is left (EAGAIN)")
+        holder.signal(9)
+    }
+
+    @Test func `a name server is not silent that could not be queried`() async throws {
+        let (network, holder) = try await Self.exhausted()
+        var result: NameInterviewResult?
+        let server = try #require(SocketAddress(ProbeNetwork.peer4, standardPort: 53))
+        let interview = NameInterview(server, [.init("a.test")], loop: network.loop) { result = $0 }
+        await network.loop.eventually { result != nil }
+        withExtendedLifetime(interview) {}
+        #expect(result?.shortage == "no local port is left (EAGAIN)")
+        #expect(result?.sent == 0 && result?.isUnreachable == false)
+        holder.signal(9)
+    }
+
+    @Test func `connections over IPv6 without an own address lead nowhere, and lack no port`() async throws {
+        let network = try ProbeNetwork()
+        try network.near.ip("-6 address flush dev eth0")
+        try network.near.ip("-6 route add 2001:db8::/64 dev eth0")
+        #expect(try await network.attempt(.tcp, "[2001:db8::2]:80").reason == .unreachable)
+        #expect(try await network.attempt(.http, "http://[2001:db8::2]/").reason == .unreachable)
+        #expect(Shortage.current(network.loop) == nil)
+    }
+}
+
 /// Attempts of a process without capabilities: the thread of the test gives up its rights.
 @Suite(.inNamespace) struct PermissionTests {
     private static let nobody: uid_t = 65_534
@@ -83,10 +166,10 @@ extension ProbeResult.Outcome {
     ) async throws {
         let network = try Self.network(pingGroups: .nobody)
         let result = try await network.attempt(.icmp, address)
-        #expect(result.outcome == .notAssessed(advice: FailureJudge.icmpAdvice))
+        #expect(result.outcome == .notAssessed(advice: FailureClassifier.icmpAdvice))
         #expect(result.sent == 0)
-        #expect(FailureJudge.icmpAdvice.contains("sysctl -w net.ipv4.ping_group_range='0 2147483647'"))
-        #expect(!FailureJudge.icmpAdvice.contains("\n"))
+        #expect(FailureClassifier.icmpAdvice.contains("sysctl -w net.ipv4.ping_group_range='0 2147483647'"))
+        #expect(!FailureClassifier.icmpAdvice.contains("\n"))
     }
 
     @Test(arguments: [ProbeNetwork.peer4, ProbeNetwork.peer6])
