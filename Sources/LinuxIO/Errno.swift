@@ -30,9 +30,11 @@ public struct Errno: Error, Hashable, Sendable {
 }
 
 extension Errno {
-    /// Whether this machine or process lacks what the call needs: local ports, descriptors, memory or buffers.
+    /// Whether this machine or process lacks what the call needs: local ports, descriptors or memory.
+    ///
+    /// `ENOBUFS` may as well mean that a queue of an interface drops a packet.
     public var isShortage: Bool {
-        [EAGAIN, EADDRINUSE, EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(rawValue)
+        [EAGAIN, EADDRINUSE, EMFILE, ENFILE, ENOMEM].contains(rawValue)
     }
 }
 

@@ -74,6 +74,13 @@ public struct LocalServerQuery: ~Copyable {
         }
     }
 
+    /// Queries again, for `version.bind` of class CHAOS: a datagram may be lost, and a server that has no name of its own for
+    /// `localhost` may wait for another one, but not for that.
+    public func retry() {
+        guard !isStream, !isAnswering else { return }
+        _ = try? socket.write(Self.message(id, ["version", "bind"], type: 16, class: 3).span)
+    }
+
     /// Whether an answer to the first query is authoritative, and its only record, behind a question of 15 bytes, has a TTL of 0.
     private static func isLikeDnsmasq(_ answer: [UInt8]) -> Bool {
         answer.count >= 43 && answer[2] & 0x04 != 0 && answer[3] & 0x0F == 0 && answer[7] == 1
@@ -84,6 +91,15 @@ public struct LocalServerQuery: ~Copyable {
     private static func listsNothing(_ answer: [UInt8]) -> Bool {
         answer.count >= 42 && answer[3] & 0x0F == 0 && answer[7] == 1 && answer[30] == 0xC0 && answer[40] == 0
             && answer[41] <= 1 && answer[42...].allSatisfy { $0 == 0 }
+    }
+
+    /// Waits for the answer, but not longer than `limit`; with `retries` queries again after a third of that.
+    public mutating func wait(atMost limit: Duration, retries: Bool) -> Outcome {
+        guard retries else { return wait(atMost: limit) }
+        let outcome = wait(atMost: limit / 3)
+        guard outcome == .waiting else { return outcome }
+        retry()
+        return wait(atMost: limit - limit / 3)
     }
 
     /// Waits for the answer, but not longer than `limit`.

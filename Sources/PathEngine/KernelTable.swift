@@ -18,6 +18,7 @@ public final class KernelTable: ForwardingTable {
     /// Those that the last answer asked for; others are forgotten.
     private var askedDefaults: Set<DefaultsKey> = []
     private var knownRules: [PolicyRule]?
+    private var rulesMatchTransport = false
     /// The interfaces with routes that the kernel did not make itself.
     private var carrying: Set<Int>?
     private var acceptsFromVRFs: [Transport: Bool] = [:]
@@ -183,10 +184,14 @@ public final class KernelTable: ForwardingTable {
         if let knownRules { return knownRules }
         let rules = (try? source.rules())?.values ?? []
         knownRules = rules
+        rulesMatchTransport = rules.contains(where: \.asksForTransport)
         return rules
     }
 
-    public var asksForTransport: Bool { rules.contains(where: \.asksForTransport) }
+    public var asksForTransport: Bool {
+        if knownRules == nil { _ = rules }
+        return rulesMatchTransport
+    }
 
     /// The marks of `not fwmark MARK lookup TABLE`, as wg-quick(8) has it, and of `fwmark MARK lookup main` before a rule that
     /// leads all packets to the table.

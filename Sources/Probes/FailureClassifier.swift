@@ -63,11 +63,9 @@ enum FailureClassifier {
         let lack =
             switch (error.rawValue, step) {
             case (EAGAIN, .lookup): "no thread"
-            case (EAGAIN, .use): "no room in the send buffer"
             case (EADDRNOTAVAIL, _), (EADDRINUSE, _), (EAGAIN, _): "no local port"
             case (EMFILE, _): "no file descriptor of this process"
             case (ENFILE, _): "no file descriptor of this machine"
-            case (ENOBUFS, _): "no buffer space"
             default: "no memory"
             }
         return "\(lack) is left (\(error.name))"
@@ -93,6 +91,9 @@ enum FailureClassifier {
             ENONET, ENOPROTOOPT, EPROTO:
             .unreachable
         case EPERM: .blocked
+        // A queue of the interface, or a rule behind it, drops what is sent.
+        case ENOBUFS: .unreachable
+        case EAGAIN where step == .use: .unreachable
         default: error.isShortage ? .resources : .answer
         }
     }

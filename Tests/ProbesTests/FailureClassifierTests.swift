@@ -15,7 +15,7 @@ import Testing
             (ETIMEDOUT, .timeout), (ECONNREFUSED, .refused), (ENETUNREACH, .unreachable), (EHOSTUNREACH, .unreachable),
             (EACCES, .unreachable), (EINVAL, .unreachable), (ENETDOWN, .unreachable),
             (ENODEV, .unreachable), (EPERM, .blocked), (ECONNRESET, .answer), (EPIPE, .answer), (EMSGSIZE, .answer),
-            (12345, .answer),
+            (12345, .answer), (ENOBUFS, .unreachable), (EAGAIN, .unreachable),
         ] as [(Int32, ProbeReason)]
     )
     func `an error of a socket in use has a reason`(code: Int32, reason: ProbeReason) {
@@ -26,10 +26,9 @@ import Testing
     @Test(
         arguments: [
             (EADDRNOTAVAIL, .connect, "no local port"), (EADDRINUSE, .source, "no local port"),
-            (EAGAIN, .connect, "no local port"), (EAGAIN, .use, "no room in the send buffer"),
+            (EAGAIN, .connect, "no local port"),
             (EAGAIN, .lookup, "no thread"), (EMFILE, .socket, "no file descriptor of this process"),
             (ENFILE, .socket, "no file descriptor of this machine"), (ENOMEM, .use, "no memory"),
-            (ENOBUFS, .use, "no buffer space"),
         ] as [(Int32, SocketStep, String)]
     )
     func `what this machine lacks is said, and is nobody else's fault`(code: Int32, step: SocketStep, lack: String) {

@@ -70,6 +70,47 @@ import Testing
         watch.stop()
     }
 
+    @Test func `the end of a connection that a server accepted is not the end of the server (S35)`() async throws {
+        let counter = "type filter hook input priority 0; tcp dport 53 tcp flags & (syn|ack) == syn counter;"
+        try namespace.run(["nft", "table ip c { chain i { \(counter) }; }"])
+        let program = """
+            import socket
+            server = socket.create_server(("127.0.0.11", 53))
+            while True: server.accept()[0].close()
+            """
+        let server = try RunningCommand(["nsenter", "--net=\(namespace.path)", "python3", "-c", program])
+        await loop.eventually("the server's socket") {
+            (try? namespace.run("ss -Hltn"))?.contains("127.0.0.11:53") == true
+        }
+        let watch = LocalServerWatch(loop: loop)
+        watch.follow([local], over: .tcp)
+        await loop.eventually("the server") { watch.served == [local] }
+        // A loop of queries would have made thousands of connections meanwhile.
+        try namespace.run("sleep 1")
+        let words = try namespace.run("nft list table ip c").split(separator: " ")
+        let place = try #require(words.firstIndex(of: "packets"))
+        #expect(try #require(Int(words[place + 1])) < 5)
+        watch.stop()
+        withExtendedLifetime(server) {}
+    }
+
+    @Test func `a server that has to forward localhost, or misses one datagram, is there (S35)`() async throws {
+        let program = """
+            import socket
+            server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            server.bind(("127.0.0.11", 53))
+            while True:
+                question, peer = server.recvfrom(512)
+                if question[-1] == 3: server.sendto(question[:2] + b"\\x80\\x05" + question[4:], peer)
+            """
+        let server = try RunningCommand(["nsenter", "--net=\(namespace.path)", "python3", "-c", program])
+        await loop.eventually("the server's socket") {
+            (try? namespace.run("ss -Hlun"))?.contains("127.0.0.11:53") == true
+        }
+        #expect(LocalServerWatch.served([local]) == [local])
+        withExtendedLifetime(server) {}
+    }
+
     private func redirect(_ address: String, to port: Int) throws {
         try namespace.run([
             "nft",

@@ -154,7 +154,9 @@ public struct ListenerEndSocket: ~Copyable {
         // `struct nlmsghdr` has 16 bytes, and `idiag_sport` is the third member of `struct inet_diag_msg`.
         let program: [UInt64] = [
             UInt64(BPF_LD | BPF_H | BPF_ABS) << 48 | 20,
-            UInt64(BPF_JMP | BPF_JEQ | BPF_K) << 48 | 1 << 32 | UInt64(port),
+            UInt64(BPF_JMP | BPF_JEQ | BPF_K) << 48 | 3 << 32 | UInt64(port),
+            // A socket with a peer is a connection that the server accepted: `idiag_dport`.
+            UInt64(BPF_LD | BPF_H | BPF_ABS) << 48 | 22, UInt64(BPF_JMP | BPF_JEQ | BPF_K) << 48 | 1 << 32,
             UInt64(BPF_RET | BPF_K) << 48 | 0xFFFF_FFFF, UInt64(BPF_RET | BPF_K) << 48,
         ]
         let filtered = unsafe nwp_attach_filter(socket.descriptor, program, Int32(program.count))

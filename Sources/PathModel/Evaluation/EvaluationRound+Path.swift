@@ -18,7 +18,7 @@ extension EvaluationRound {
         var path = PathFields()
         path.interfaces.reserveCapacity(inUse.count + others.count)
         for used in inUse { path.interfaces.append(used.interface) }
-        for other in others { path.interfaces.append(classifier.pathInterface(other.link)) }
+        for other in others where other.receives { path.interfaces.append(classifier.pathInterface(other.link)) }
         for way in ways {
             let found = familyPath(way, inUse)
             if way.family == .ipv4 { path.ipv4 = found } else { path.ipv6 = found }

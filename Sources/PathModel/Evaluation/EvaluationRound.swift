@@ -21,6 +21,8 @@ struct EvaluationRound {
     struct Available {
         let link: Link
         let metric: UInt32
+        /// Whether answers to packets that are bound to it are received.
+        let receives: Bool
     }
 
     /// The routes that are open, IPv4 first.
@@ -233,24 +235,29 @@ extension InterfaceJudge {
         return isUsable(link) && !isLoopback(link) && !isEnslaved(link) && brokenPort(of: leg) == nil && !isMute(leg)
     }
 
-    /// Kinds of links whose frames reach a receiver by its hardware address; hardware has none.
-    private static let framed: Set<String> = ["veth", "bridge", "macvlan", "macvtap", "vlan", "bond", "team"]
+    /// Kinds of links whose frames reach a receiver by its hardware address; hardware, and what stands on it, may be a modem.
+    private static let framed: Set<String> = ["veth", "bridge", "bond", "team"]
 
     /// Whether the router of a nexthop is never resolved, as on an Ethernet link without ARP (`ip link set arp off`).
     ///
-    /// Both families do without then. Modems have no ARP either, and need no hardware addresses.
+    /// Both families do without then.
     func isWithoutResolution(_ nexthop: RouteLeg) -> Bool {
         guard nexthop.gateway != nil, let link = state.links[nexthop.index], link.hardwareType == 1,
             link.flags.contains(.noARP), link.flags.isDisjoint(with: [.pointToPoint, .loopback])
         else { return false }
-        return link.kind.map(Self.framed.contains) ?? (type(of: link) != .cellular)
+        return link.kind.map(Self.framed.contains) ?? false
     }
 
     /// Whether packets to the router carry the interface's own hardware address, so that nobody receives them: the kernel fills
     /// that in (`arp_constructor`) where nobody made an entry.
     func isMute(_ nexthop: RouteLeg) -> Bool {
         guard isWithoutResolution(nexthop), let router = nexthop.router else { return false }
-        return [.none, .noARP].contains(state.neighborState(router))
+        let own = state.links[nexthop.index]?.hardwareAddress
+        switch state.neighborState(router) {
+        case .none: return true
+        case .noARP: return state.hardwareAddress(of: router) == own
+        default: return false
+        }
     }
 }
 
@@ -279,9 +286,7 @@ extension EvaluationRound {
             candidates.removeLast(candidates.count - PathEvaluator.maximumBoundInterfaces)
         }
         for link in candidates {
-            if let metric = metric(of: link, marks: marks, with: &queries) {
-                others.append(Available(link: link, metric: metric))
-            }
+            if let found = uplink(link, marks: marks, with: &queries) { others.append(found) }
         }
         let ranks = Dictionary(others.map { ($0.link.index, classifier.type(of: $0.link).rank) }) { first, _ in first }
         others.sort { left, right in
@@ -290,18 +295,14 @@ extension EvaluationRound {
         }
     }
 
-    /// The metric of the default route by which the interface reaches the Internet; `nil` when it does not.
-    private func metric(
-        of link: Link,
-        marks: [UInt32],
-        with survey: inout RouteSurvey
-    ) -> UInt32? {
+    /// The interface with the metric of the default route by which it reaches the Internet; `nil` when it does not.
+    private func uplink(_ link: Link, marks: [UInt32], with queries: inout RouteSurvey) -> Available? {
         let sources = SourceJudge(interfaces: classifier)
         for family in AddressFamily.allCases where sources.hasSource(link.index, family: family) {
             for mark in [nil] + marks.map(Optional.some) {
-                if let found = boundRoute(family, by: link.index, mark: mark, with: &survey) {
-                    return found.entry.metric
-                }
+                guard let found = boundRoute(family, by: link.index, mark: mark, with: &queries) else { continue }
+                let isReceived = found.source.map { receives(to: $0, of: found, by: link.index, with: &queries) }
+                return Available(link: link, metric: found.entry.metric, receives: isReceived ?? true)
             }
         }
         return nil
@@ -312,17 +313,26 @@ extension EvaluationRound {
         _ family: AddressFamily,
         by index: Int,
         mark: UInt32? = nil,
-        with survey: inout RouteSurvey
+        with queries: inout RouteSurvey
     ) -> RouteChoice? {
-        guard let found = survey.survey(family, by: index, like: findings[family], mark: mark) else { return nil }
+        guard let found = queries.survey(family, by: index, like: findings[family], mark: mark) else { return nil }
         let legs = found.entry.legs
         guard legs.isEmpty || legs.contains(where: { $0.index == index && isLive($0) }) else { return nil }
         guard let source = found.source else { return family == .ipv6 ? found : nil }
         guard SourceJudge(interfaces: classifier).evaluate(source, by: index, family: family).isUsable else {
             return nil
         }
-        return survey.obstacle(toReplies: source, from: found.destination, by: index, isBound: true) == nil
-            ? found : nil
+        return queries.obstacle(toReplies: source, from: found.destination, by: index) == nil ? found : nil
+    }
+
+    /// Whether replies to packets that are bound to an interface are received: what a tunnel sends is not bound.
+    private func receives(
+        to source: IPAddress,
+        of choice: RouteChoice,
+        by index: Int,
+        with queries: inout RouteSurvey
+    ) -> Bool {
+        queries.obstacle(toReplies: source, from: choice.destination, by: index, isBound: true) == nil
     }
 
     /// For a monitor of some types: the way by its best interface, where unbound packets go elsewhere.
@@ -331,7 +341,7 @@ extension EvaluationRound {
         let sources = SourceJudge(interfaces: classifier)
         var taken: Set<Int> = []
         for family in AddressFamily.allCases where outcomes[family]?.openWay == nil {
-            for other in others where sources.hasSource(other.link.index, family: family) {
+            for other in others where other.receives && sources.hasSource(other.link.index, family: family) {
                 let index = other.link.index
                 guard var choice = boundRoute(family, by: index, with: &survey) else { continue }
                 choice.entry.legs.removeAll { $0.index != index }

@@ -351,7 +351,8 @@ extension RouteSurvey {
 
     /// Whether strict reverse path filtering (`rp_filter` 1) drops what comes to one of this machine's addresses.
     ///
-    /// The kernel looks up the route back without the mark, user and interface that packets left with. IPv6 has no such filter.
+    /// The kernel looks up the route back without the user and interface that packets left with, and without the mark, unless
+    /// `src_valid_mark` says so and a rule restores it. IPv6 has no such filter.
     private mutating func isFiltered(
         _ own: IPAddress,
         from remote: IPAddress,
@@ -364,6 +365,7 @@ extension RouteSurvey {
             kind: .decision,
             source: remote,
             inputInterface: index,
+            mark: mark,
             transport: transport == nil ? nil : kind
         )
         if let known = filtered[query] { return known }

@@ -50,6 +50,8 @@ struct RuleMatches {
             guard match != .no else { continue }
             let isCertain = match == .yes && rule.priority >= doubtfulBefore
             if rule.action == 2 {
+                // The kernel passes over a jump to a rule that there is not.
+                guard ordered.contains(where: { $0.priority == selector.target }) else { continue }
                 // A jump leads onwards only.
                 let target = max(selector.target ?? 0, rule.priority)
                 if isCertain { next = target } else { doubtfulBefore = max(doubtfulBefore, target) }

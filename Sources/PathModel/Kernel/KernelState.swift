@@ -160,6 +160,9 @@ extension KernelState {
     /// Whether a monitored neighbour answered ARP or Neighbor Solicitation when a packet last went there; `nil` when unknown.
     func hasAnswered(_ key: NeighborKey) -> Bool? { neighbors[key]?.answers }
 
+    /// The hardware address of a monitored neighbour, as last known; empty where it is not.
+    func hardwareAddress(of key: NeighborKey) -> [UInt8] { neighbors[key]?.hardwareAddress ?? [] }
+
     /// The state of a monitored neighbour's entry.
     func neighborState(_ key: NeighborKey) -> NeighborState { neighbors[key]?.state ?? .none }
 

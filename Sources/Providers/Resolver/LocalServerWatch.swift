@@ -62,6 +62,7 @@ public final class LocalServerWatch {
         var socket: LocalServerQuery
         var watch: EventLoop.Watch?
         var deadline: EventLoop.Timer?
+        var retry: EventLoop.Timer?
 
         init(to address: IPAddress, over transport: Listener.Transport) throws(Errno) {
             socket = try LocalServerQuery(to: address, isStream: transport == .tcp)
@@ -133,7 +134,7 @@ public final class LocalServerWatch {
             let limit = isListening ? timeouts.listening : timeouts.other
             do throws(Errno) {
                 let query = try Query(to: address, over: transport)
-                let outcome = query.socket.wait(atMost: limit)
+                let outcome = query.socket.wait(atMost: limit, retries: true)
                 return outcome == .answered || outcome == .waiting && query.socket.isAnswering
             } catch {
                 return isListening && error.isOfResources
@@ -202,6 +203,7 @@ public final class LocalServerWatch {
             finish(address, outcome)
         }
         let timeout = facts.listening.contains(address) ? Self.timeouts.listening : Self.timeouts.other
+        query.retry = loop.schedule(after: timeout / 3) { [weak query] in query?.socket.retry() }
         query.deadline = loop.schedule(after: timeout) { [weak self] in
             let isAnswering = self?.queries[address]?.socket.isAnswering ?? false
             self?.finish(address, isAnswering ? .answered : .refused)
@@ -221,7 +223,7 @@ public final class LocalServerWatch {
     private func end(_ address: IPAddress) {
         guard let query = queries.removeValue(forKey: address) else { return }
         if let watch = query.watch { loop.unwatch(watch) }
-        if let deadline = query.deadline { loop.cancel(deadline) }
+        for timer in [query.deadline, query.retry].compactMap(\.self) { loop.cancel(timer) }
     }
 
     private func isServed(_ address: IPAddress) -> Bool { answers[address] ?? facts.listening.contains(address) }
