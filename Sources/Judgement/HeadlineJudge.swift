@@ -33,6 +33,8 @@ public struct HeadlineJudge {
     private let text: HeadlineText
     /// A test that fails as often as its threshold, the last time for want of what this machine lacks.
     private let shortOf: ProbeObservation?
+    /// The tests that count, by what they test.
+    private let beyond, servers, elsewhere: [ProbeObservation]
 
     /// How long failures of a path that has just become satisfied decide nothing: two tests a second apart.
     private static let settling = Duration.milliseconds(1500)
@@ -51,6 +53,9 @@ public struct HeadlineJudge {
         shortOf = facts.probes.first { $0.isFailing && $0.shortage != nil }
         for index in facts.probes.indices where facts.probes[index].shortage != nil { facts.probes[index].disregard() }
         self.facts = facts
+        beyond = facts.tests(of: .beyond)
+        servers = facts.tests(of: .nameServer)
+        elsewhere = facts.tests(of: .elsewhere)
         text = HeadlineText(path: facts.path)
         verdicts = facts.verdicts.filter { !facts.contradict($0) }
     }
@@ -408,25 +413,15 @@ public struct HeadlineJudge {
 
     // MARK: - Evidence
 
-    private var beyond: [ProbeObservation] { facts.probes.filter { $0.position == .beyond && counts($0) } }
-    private var servers: [ProbeObservation] { facts.probes.filter { $0.position == .nameServer && counts($0) } }
-    private var elsewhere: [ProbeObservation] { facts.probes.filter { $0.position == .elsewhere && counts($0) } }
     private var tested: [ProbeObservation] { beyond + servers + elsewhere }
     private var failing: [ProbeObservation] { tested.filter(\.isFailing) }
-
-    /// Whether a probe counts: where its last run was not assessed, as long as the result before it does.
-    private func counts(_ probe: ProbeObservation) -> Bool {
-        probe.isAssessable || probe.assessed.map { isFresh($0, for: probe.validity) } ?? false
-    }
 
     private func lastExamination(_ what: KeyPath<ExaminationSummary, Bool>) -> Bool {
         guard let examination = facts.examination else { return false }
         return examination[keyPath: what] && isFresh(examination.ended, for: examination.validity)
     }
 
-    private func isFresh(_ time: Duration, for validity: Duration) -> Bool {
-        time >= facts.statusSince && facts.now - time <= validity
-    }
+    private func isFresh(_ time: Duration, for validity: Duration) -> Bool { facts.isFresh(time, for: validity) }
 
     /// Whether its answer counts: it is the newest result of that probe, and newer than any failure of its kind.
     func isAnswered(_ probe: ProbeObservation) -> Bool {
@@ -489,6 +484,20 @@ public struct HeadlineJudge {
     /// When the first of those tests answered again that answer since the reported state began.
     private var recovery: Duration? {
         (beyond + servers).compactMap(\.answeringSince).filter { $0 > facts.reportedSince }.min()
+    }
+}
+
+extension HeadlineFacts {
+    /// The probes of a position that count: where the last run was not assessed, as long as the result before it does.
+    fileprivate func tests(of position: ProbeObservation.Position) -> [ProbeObservation] {
+        probes.filter { probe in
+            probe.position == position
+                && (probe.isAssessable || probe.assessed.map { isFresh($0, for: probe.validity) } ?? false)
+        }
+    }
+
+    fileprivate func isFresh(_ time: Duration, for validity: Duration) -> Bool {
+        time >= statusSince && now - time <= validity
     }
 }
 

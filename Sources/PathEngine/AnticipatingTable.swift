@@ -16,6 +16,8 @@ final class AnticipatingTable: ForwardingTable {
     private let kernel: LiveKernel
     private let table: KernelTable
     private var plan = Plan()
+    /// Whether the evaluation rests on lookups and on what is kept until a change of it is announced, and on nothing else.
+    private var isLookupsOnly = false
 
     /// Asks `kernel` what is expected, and `table` whatever else there is.
     init(_ kernel: LiveKernel, _ table: KernelTable) {
@@ -23,8 +25,14 @@ final class AnticipatingTable: ForwardingTable {
         self.table = table
     }
 
-    /// Forgets the answers and remembers the questions, after an evaluation.
+    /// Begins an evaluation.
+    func begin() { isLookupsOnly = true }
+
+    /// Remembers the questions, after an evaluation.
     func end() { plan.end() }
+
+    /// Whether the kernel gives the answers of the last evaluation again, which rested on nothing else that routes decide.
+    func givesSameAnswers() -> Bool { isLookupsOnly && table.restsOnLookups && plan.isRepeated(by: kernel) }
 
     /// Where a packet would go now.
     func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure> {
@@ -32,7 +40,10 @@ final class AnticipatingTable: ForwardingTable {
         return plan.take(query) ?? table.lookup(query)
     }
 
-    func connect(_ query: RouteQuery) -> ConnectAnswer? { table.connect(query) }
+    func connect(_ query: RouteQuery) -> ConnectAnswer? {
+        isLookupsOnly = false
+        return table.connect(query)
+    }
 
     func defaultRoutes(_ family: AddressFamily, table number: UInt32) -> [RouteAnswer] {
         table.defaultRoutes(family, table: number)
@@ -44,10 +55,14 @@ final class AnticipatingTable: ForwardingTable {
         table.marksExempt(fromTable: number, family)
     }
 
-    func carriesRoutes(_ index: Int) -> Bool { table.carriesRoutes(index) }
+    func carriesRoutes(_ index: Int) -> Bool {
+        isLookupsOnly = false
+        return table.carriesRoutes(index)
+    }
 
     func tunnel(_ tunnel: Link, to destination: IPAddress, isOwn: Bool) -> TunnelAnswer {
-        table.tunnel(tunnel, to: destination, isOwn: isOwn)
+        isLookupsOnly = false
+        return table.tunnel(tunnel, to: destination, isOwn: isOwn)
     }
 
     func acceptsFromVRFs(_ transport: Transport) -> Bool { table.acceptsFromVRFs(transport) }
@@ -57,12 +72,16 @@ final class AnticipatingTable: ForwardingTable {
     }
 }
 
-/// The questions that are expected, and their answers as long as nobody took them.
+/// The questions that are expected, and their answers, each of which serves one question.
 private struct Plan {
     private var expected = PreparedLookups([])
     private var answers: [Result<RouteAnswer, RouteFailure>?] = []
+    /// What the kernel answers to the same questions after an evaluation.
+    private var repeated: [Result<RouteAnswer, RouteFailure>?] = []
     /// What was asked in this evaluation, once it was something else than expected.
     private var asked: [RouteQuery]?
+    /// The indices of answers that were used in another order than expected.
+    private var used: Set<Int> = []
     private var hasBegun = false
     private var next = 0
 
@@ -76,28 +95,51 @@ private struct Plan {
     mutating func end() {
         if let asked {
             expected = PreparedLookups(Array(asked.prefix(AnticipatingTable.most)))
+            answers.removeAll(keepingCapacity: true)
+            used = []
         } else if next < expected.queries.count {
             expected = PreparedLookups(Array(expected.queries.prefix(next)))
+            answers.removeLast(max(answers.count - next, 0))
         }
-        answers.removeAll(keepingCapacity: true)
         asked = nil
         next = 0
         hasBegun = false
+    }
+
+    /// Between evaluations: whether every answer that the last one rested on is the same again.
+    mutating func isRepeated(by kernel: LiveKernel) -> Bool {
+        guard !answers.isEmpty else { return false }
+        kernel.lookup(&expected, into: &repeated)
+        return answers.count == repeated.count
+            && answers.indices.allSatisfy { Self.isSame(answers[$0], repeated[$0]) }
+    }
+
+    /// Compares answers but for the time that is left.
+    private static func isSame(
+        _ old: Result<RouteAnswer, RouteFailure>?,
+        _ new: Result<RouteAnswer, RouteFailure>?
+    ) -> Bool {
+        if old == new { return old != nil }
+        switch (old, new) {
+        case (.success(let old)?, .success(var new)?):
+            if !new.hasLapsed { new.expiresIn = old.expiresIn }
+            new.exception?.expiresIn = old.exception?.expiresIn
+            return old == new
+        default: return false
+        }
     }
 
     /// Takes the answer to a question; `nil` when it was not expected.
     mutating func take(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure>? {
         // Mostly it is the next one in the order.
         if asked == nil, next < answers.count, expected.queries[next] == query, let answer = answers[next] {
-            answers[next] = nil
             next += 1
             return answer
         }
         if asked == nil { asked = Array(expected.queries.prefix(next)) }
         asked?.append(query)
-        for place in answers.indices where expected.queries[place] == query {
-            guard let answer = answers[place] else { continue }
-            answers[place] = nil
+        for index in answers.indices.dropFirst(next) where expected.queries[index] == query {
+            guard let answer = answers[index], used.insert(index).inserted else { continue }
             return answer
         }
         return nil

@@ -1,12 +1,14 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Addressing
 public import LinuxIO
 public import Netlink
 public import PathModel
 
 /// The pure part of the engine: kernel events, provider facts and moments in; updates and deadlines out.
 ///
-/// It is the same for the running kernel and for a recording, which is why a recorded bug becomes a test.
+/// It is the same for the running kernel and for a recording, which is why a recorded bug becomes a test. What an engine
+/// reads at every change is inlined: a call would copy the whole core.
 public struct EngineCore: Sendable {
     /// Links, addresses and monitored neighbours.
     public private(set) var state = KernelState()
@@ -30,9 +32,9 @@ public struct EngineCore: Sendable {
     /// Links that were read again, as long as answers count them as down.
     private var confirmed: Set<Int> = []
     private var ledger = InterfaceLedger()
-    private var looksAtAll = true
-    /// The notifications that the answers rest on (rule S3).
-    public private(set) var filter = NotificationFilter()
+    private var updatesAll = true
+    /// Addresses whose routes the answers rest on although their prefixes may be long.
+    private var restsOn: Set<IPAddress> = []
 
     public init(_ settings: EngineSettings) {
         self.settings = settings
@@ -57,6 +59,15 @@ public struct EngineCore: Sendable {
     /// The links whose counters are read, of which `used` carry the path; those that were `known` before stay.
     public func measuredLinks(used: [Int], known: [Int]) -> [MeasuredLink] {
         judge.measuredLinks(used: used, others: monitors.flatMap(\.path.interfaces).map(\.index) + known)
+    }
+
+    /// The notifications that the last answers rest on (rule S3).
+    public var filter: NotificationFilter {
+        NotificationFilter(
+            destinations: restsOn,
+            neighbors: Set(state.watchedNeighbors.map(\.address)),
+            hardwareAddresses: state.bridgedAddresses
+        )
     }
 
     /// Whether a link works; `false` where there is none of that index.
@@ -99,7 +110,7 @@ extension EngineCore {
     public mutating func take(_ facts: ProviderFacts, cause: EngineCause, at now: Duration) {
         guard facts != self.facts else { return }
         self.facts = facts
-        looksAtAll = true
+        updatesAll = true
         if evaluations > 0 { trigger(cause, at: now) }
     }
 
@@ -135,7 +146,7 @@ extension EngineCore {
         self.settings = settings
         settler = Settler(quiet: settings.quiet, cap: settings.cap)
         monitors = Self.monitors(for: settings.policy, keeping: monitors)
-        looksAtAll = true
+        updatesAll = true
         if evaluations > 0 { trigger(cause, at: now) }
     }
 
@@ -150,6 +161,7 @@ extension EngineCore {
 
 extension EngineCore {
     /// Whether a burst has begun that was not evaluated yet.
+    @inline(__always)
     public var isPending: Bool { settler.isPending }
 
     /// How long the kernel may still look up by the old state after it announced another one.
@@ -159,15 +171,31 @@ extension EngineCore {
     static let changeTime = Duration.milliseconds(20)
 
     /// When the last announced change is made, where nothing evaluates after that anyway.
+    @inline(__always)
     private var changeDue: Duration? { cause == nil ? announced.map { $0.at + Self.changeTime } : nil }
 
     /// Whether an announced change is made by now that an answer may have missed.
+    @inline(__always)
     public func isChangeDue(at now: Duration) -> Bool {
         announced.map { $0.isAnswered && $0.at + Self.changeTime <= now } ?? false
     }
 
     /// Whether something was known to run out by now, or an announced change to be made.
+    @inline(__always)
     public func isCheckDue(at now: Duration) -> Bool { nextCheck.earlier(changeDue).map { $0 <= now } ?? false }
+
+    /// Whether an announced change is all that an answer may have missed, so that the same answers of the kernel give the same
+    /// paths (rule S42).
+    @inline(__always)
+    public func isConfirmable(at now: Duration) -> Bool {
+        isChangeDue(at: now) && cause == nil && !isOutdated && nextCheck.map { $0 > now } ?? true
+    }
+
+    /// Whether facts or links changed since the last evaluation.
+    private var isOutdated: Bool { updatesAll || state.hasTouched }
+
+    /// Notes that the kernel gives the same answers once the announced change is made.
+    public mutating func confirm() { announced = nil }
 
     public mutating func next(at now: Duration) -> Settler.Action {
         let action = settler.next(at: now)
@@ -204,11 +232,7 @@ extension EngineCore {
         for index in touched where state.links[index] == nil { memory.forget(index) }
         let answers = answers(of: table, at: started, neighbor: neighbor, link: link)
         touched.formUnion(state.dequeueTouched())
-        filter = NotificationFilter(
-            destinations: answers.reduce(into: []) { $0.formUnion($1.restsOn) },
-            neighbors: Set(state.watchedNeighbors.map(\.address)),
-            hardwareAddresses: state.bridgedAddresses
-        )
+        restsOn = answers.reduce(into: []) { $0.formUnion($1.restsOn) }
         nextCheck = qualities.nextCheck
         var paths: [EngineUpdate.MonitorChange] = []
         var calmed: [String: Int] = [:]
@@ -223,12 +247,12 @@ extension EngineCore {
             paths.append(EngineUpdate.MonitorChange(monitor: name, change: change, flapping: outcome.flapping))
         }
         var changes: [ModelChange] = []
-        if looksAtAll {
+        if updatesAll {
             changes = ledger.updateAll(judge: judge)
         } else if !touched.isEmpty {
             changes = ledger.update(touched, judge: judge)
         }
-        looksAtAll = false
+        updatesAll = false
         guard isFirst || !changes.isEmpty || !paths.isEmpty || !calmed.isEmpty else { return nil }
         return EngineUpdate(
             cause: reason,
@@ -248,7 +272,7 @@ extension EngineCore {
         neighbor: (NeighborKey, Int?) -> Neighbor?,
         link: (Int) -> Link?
     ) -> [Evaluation] {
-        let levels = qualities.read(facts, isNew: looksAtAll, at: now)
+        let levels = qualities.read(facts, isNew: updatesAll, at: now)
         var answers = evaluations(of: table, levels, at: now)
         for _ in 0..<2 {
             let demand = answers.reduce(into: NeighborDemand()) { $0.formUnion($1.neighbors) }
@@ -279,6 +303,7 @@ extension EngineCore {
     }
 
     /// The path of the first monitor, as it was last published.
+    @inline(__always)
     public var path: Path { monitors.isEmpty ? Path() : monitors[0].path }
 
     /// The interfaces as they were last published, ignored ones included, by rising index.

@@ -100,6 +100,15 @@ public final class KernelTable: ForwardingTable {
         accepted = accepted.filter { index != nil && $0.key.index != index }
     }
 
+    /// Whether what is kept beside lookups is the same whatever became of routes that were just announced.
+    ///
+    /// A single default route decides nothing that lookups do not say, and dumps miss none of those that are announced: what
+    /// is removed may still be in them.
+    var restsOnLookups: Bool {
+        tunnels.isEmpty && accepted.isEmpty && (answers.isEmpty || !reroutes)
+            && defaults.values.allSatisfy { $0.count <= 1 && !$0.contains(where: \.hasLapsed) }
+    }
+
     /// Everything that rests on routes may be another one.
     func outdateRoutes() {
         outdateDefaultRoutes()

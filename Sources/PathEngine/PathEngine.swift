@@ -133,6 +133,9 @@ public final class PathEngine {
     /// Whether notifications were lost and not everything is read again yet, so that the answer may be an old one.
     public var isRecovering: Bool { incompleteSince != nil || monitor?.isRecovering ?? false }
 
+    /// The path of the first monitor, as it was last published.
+    public var path: Path { core.path }
+
     /// The kernel, for questions of other parts on the same loop.
     public var source: any KernelSource { kernel }
 
@@ -358,8 +361,14 @@ public final class PathEngine {
 
     /// - Returns: Whether to look again at once.
     private func look() -> Bool {
+        if core.isConfirmable(at: clock.boot), expecting.givesSameAnswers() {
+            core.confirm()
+            armForNext()
+            return false
+        }
         if core.isChangeDue(at: clock.boot) { table.outdateRoutes() }
         if core.isCheckDue(at: clock.boot) { table.outdateDefaultRoutes() }
+        expecting.begin()
         let update = core.evaluate(expecting, clock: clock, neighbor: kernel.entry) {
             (try? kernel.link(index: $0)) ?? nil
         }
@@ -376,12 +385,16 @@ public final class PathEngine {
         )
         if core.settings.gatewayInterval != nil { probe(gateways.watch(core.state.gatewaysInUse, at: clock.boot)) }
         let hearsMore = followAnswer(narrows: kind == .audit)
+        armForNext()
+        return hearsMore || mayFollow
+    }
+
+    private func armForNext() {
         switch core.next(at: clock.boot) {
         case .wait(let delay): arm(after: delay)
         case .evaluate: arm(after: .zero)
         case .idle: arm(after: nil)
         }
-        return hearsMore || mayFollow
     }
 
     /// Lets those notifications through that the answer rests on; others are only shut out when `narrows`, for an answer

@@ -51,16 +51,17 @@ final class HeadlineWatch {
     /// What the daemon's parts know.
     private var facts: HeadlineFacts {
         let (core, now) = (engine.core, loop.clock.boot)
+        let path = core.path
         let statusSince = core.monitors.first?.tracker.statusSince ?? now
-        var facts = HeadlineFacts(host: hostName.name, path: core.path, statusSince: statusSince, now: now)
+        var facts = HeadlineFacts(host: hostName.name, path: path, statusSince: statusSince, now: now)
         facts.verdicts = diagnosis.verdicts
         facts.examination = diagnosis.summary
         facts.awaitsExamination = diagnosis.isPeriodic && (diagnosis.summary?.ended ?? .zero) < statusSince
-        facts.traffic = traffic(core.path)
+        facts.traffic = traffic(path)
         facts.reportedSince = tracker.reportedSince
         facts.probes = probes.states.map { probe in
-            ProbeObservation(probe, state: core.state, servers: core.path.dns.servers) { [engine] address, route in
-                engine.isOnPath(address, by: route)
+            ProbeObservation(probe, state: core.state, servers: path.dns.servers) { [engine] address, route in
+                engine.isOnPath(address, by: route, path)
             }
         }
         facts.statusSince = max(statusSince, uplink.since)
@@ -70,7 +71,7 @@ final class HeadlineWatch {
     /// The headline of now, and since when its state stands, as time since boot.
     @discardableResult
     func judge() -> (headline: Headline, since: Duration) {
-        uplink.note(engine.core.path, at: loop.clock.boot)
+        uplink.note(engine.path, at: loop.clock.boot)
         let facts = facts
         let headline = HeadlineJudge(facts).headline
         tracker.note(headline, at: facts.now)
@@ -179,8 +180,8 @@ extension SocketAddress {
 }
 
 extension PathEngine {
-    /// Whether the kernel sends packets to an address by an interface and a gateway of the default path.
-    fileprivate func isOnPath(_ address: IPAddress, by route: ProbeRoute) -> Bool {
+    /// Whether the kernel sends packets to an address by an interface and a gateway of the path.
+    fileprivate func isOnPath(_ address: IPAddress, by route: ProbeRoute, _ path: Path) -> Bool {
         let query = RouteQuery(
             address,
             kind: .decision,
@@ -192,8 +193,8 @@ extension PathEngine {
             uid: route.userID
         )
         guard let answer = try? table.lookup(query).get(), let index = answer.onlyInterface else { return true }
-        guard core.path.interfaces.contains(where: { $0.index == index }) else { return false }
-        return answer.onlyGateway.map { core.path.gateways.map(\.address.address).contains($0) } ?? true
+        guard path.interfaces.contains(where: { $0.index == index }) else { return false }
+        return answer.onlyGateway.map { gateway in path.gateways.contains { $0.address.address == gateway } } ?? true
     }
 }
 

@@ -60,6 +60,28 @@ import Testing
         #expect(kernel.questions - before == 6)
     }
 
+    @Test func `answers that are the same again are recognised (S42)`() async throws {
+        try namespace.uplink("v0", 1, to: peer)
+        func evaluate(_ others: () -> Void = {}) {
+            table.begin()
+            _ = gateway
+            others()
+            table.end()
+        }
+        #expect(!table.givesSameAnswers(), "nothing was asked yet")
+        evaluate()
+        evaluate()
+        #expect(table.givesSameAnswers())
+        try namespace.ip("route replace default via 10.1.0.77 dev v0 metric 100")
+        #expect(!table.givesSameAnswers())
+        evaluate { _ = table.connect(query) }
+        #expect(!table.givesSameAnswers(), "what else routes decide is not asked again")
+        evaluate()
+        #expect(table.givesSameAnswers())
+        try namespace.ip("route flush default")
+        #expect(!table.givesSameAnswers())
+    }
+
     @Test func `rules and default routes are read once for all, until something may have become of them`() throws {
         try namespace.uplink("v0", 1, to: peer)
         let shared = KernelTable(kernel)

@@ -145,6 +145,25 @@ import Testing
         #expect(!world.core.isChangeDue(at: now()) && world.core.next(at: now()) == .idle)
     }
 
+    @Test func `the same answers of the kernel save that second evaluation (S42)`() {
+        let world = World(.prompt)
+        let now = { world.clock.boot }
+        let removal = RouteNotice(family: .ipv4, prefixLength: 0, table: 254, removed: true)
+        _ = world.hear(25, .route(removal))
+        _ = world.evaluate()
+        #expect(!world.core.isConfirmable(at: now()), "too early")
+        world.clock.advance(by: .milliseconds(20))
+        #expect(world.core.isConfirmable(at: now()))
+        var other = world.core
+        other.trigger(EngineCause(.dns, source: "test", received: world.clock.wall), at: now())
+        #expect(!other.isConfirmable(at: now()), "something else changed")
+        world.core.confirm()
+        #expect(!world.core.isChangeDue(at: now()) && world.core.next(at: now()) == .idle)
+        _ = world.hear(25, .route(removal))
+        _ = world.evaluate()
+        #expect(world.core.next(at: now()) == .wait(.milliseconds(20)), "the next announcement begins anew")
+    }
+
     @Test func `a link that lookups count as down before its message is read (S42)`() throws {
         let world = World(.prompt)
         world.table.flags = .linkDown

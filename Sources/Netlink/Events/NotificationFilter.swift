@@ -114,34 +114,33 @@ public struct NotificationFilter: Hashable, Sendable {
         code.findAttribute(UInt32(NDA_DST))
         code.load(.byte, at: Offset.family)
         code.jump(.equal, Self.ipv6, to: .ipv6Neighbors)
-        for words in words(of: neighbors, .ipv4) { code.passIfEqual(placed(words)) }
+        for words in words(of: neighbors, .ipv4) { code.passIfEqual(words) }
         code.finish(.drop)
         code.mark(.ipv6Neighbors)
-        for words in words(of: neighbors, .ipv6) { code.passIfEqual(placed(words)) }
+        for words in words(of: neighbors, .ipv6) { code.passIfEqual(words) }
         code.finish(.drop)
         code.mark(.bridgeEntries)
         code.findAttribute(UInt32(NDA_LLADDR))
         let addresses = hardwareAddresses.filter { $0.count == 6 }.sorted { $0.lexicographicallyPrecedes($1) }
         for address in addresses.prefix(Self.most) {
             // The last four bytes first: makers have the first ones in common. Two bytes are compared twice.
-            code.passIfEqual([2, 0].map { ($0, Self.word(address[$0..<$0 + 4])) })
+            code.passIfEqual([Self.word(address[2..<6]), Self.word(address[0..<4])], at: [2, 0])
         }
         code.finish(.drop)
     }
 
     private static func word(_ bytes: some Sequence<UInt8>) -> UInt32 { bytes.reduce(0) { $0 << 8 | UInt32($1) } }
 
-    private func placed(_ words: [UInt32]) -> [(Int, UInt32)] { words.enumerated().map { (4 * $0, $1) } }
-
     /// The addresses of a family as big-endian words, in a fixed order.
     private func words(of addresses: Set<IPAddress>, _ family: AddressFamily) -> [[UInt32]] {
-        let words = addresses.filter { $0.family == family }.map { address in
-            let bytes = address.bytes
-            return stride(from: 0, to: bytes.count, by: 4).map { place in
-                Self.word(bytes[place..<place + 4])
+        let addresses = addresses.filter { $0.family == family }
+        let sorted = addresses.count > 1 ? addresses.sorted() : Array(addresses)
+        return sorted.prefix(Self.most).map { address in
+            switch address {
+            case .v4(let value): [value]
+            case .v6(let value): [96, 64, 32, 0].map { UInt32(truncatingIfNeeded: value >> $0) }
             }
         }
-        return Array(words.sorted { $0.lexicographicallyPrecedes($1) }.prefix(Self.most))
     }
 
     /// `AF_INET6`.
@@ -169,7 +168,7 @@ private enum ScratchCell {
 
 /// Writes classic BPF (linux/filter.h) with named places to jump to, all of them forward.
 private struct FilterAssembler {
-    enum Label {
+    enum Label: Int, CaseIterable {
         case routes, ipv6Routes, longIPv4, longIPv6, deepIPv6, neighbors, ipv6Neighbors, bridgeEntries
         case pass, drop
     }
@@ -186,7 +185,8 @@ private struct FilterAssembler {
     enum Verdict { case pass, drop }
 
     private var code: [UInt64] = []
-    private var labels: [Label: Int] = [:]
+    /// Where each label stands.
+    private var labels = [Int](repeating: 0, count: Label.allCases.count)
     private var jumps: [(place: Int, label: Label)] = []
 
     /// `SKF_AD_OFF + SKF_AD_NLATTR`: the place of the attribute that X names, searched from A on; 0 without one.
@@ -199,13 +199,17 @@ private struct FilterAssembler {
     var program: [UInt64] {
         var program = code
         for jump in jumps {
-            guard let target = labels[jump.label] else { continue }
-            program[jump.place] |= UInt64(UInt32(target - jump.place - 1))
+            program[jump.place] |= UInt64(UInt32(labels[jump.label.rawValue] - jump.place - 1))
         }
         return program
     }
 
-    mutating func mark(_ label: Label) { labels[label] = code.count }
+    init() {
+        code.reserveCapacity(128)
+        jumps.reserveCapacity(32)
+    }
+
+    mutating func mark(_ label: Label) { labels[label.rawValue] = code.count }
 
     mutating func load(_ size: Size, at offset: UInt32) { add(BPF_LD | BPF_ABS | size.rawValue, offset) }
 
@@ -264,10 +268,11 @@ private struct FilterAssembler {
         finish(.pass)
     }
 
-    /// Passes the message when the attribute that X points to has these words at these places of its value.
-    mutating func passIfEqual(_ words: [(place: Int, word: UInt32)]) {
-        for (number, (place, word)) in words.enumerated() {
-            add(BPF_LD | BPF_IND | BPF_W, 4 + UInt32(place))
+    /// Passes the message when the attribute that X points to has these words at these places of its value, or one after
+    /// the other.
+    mutating func passIfEqual(_ words: [UInt32], at places: [UInt32]? = nil) {
+        for (number, word) in words.enumerated() {
+            add(BPF_LD | BPF_IND | BPF_W, 4 + (places?[number] ?? UInt32(4 * number)))
             add(BPF_JMP | BPF_K | BPF_JEQ, word, then: 0, otherwise: UInt64(2 * (words.count - number) - 1))
         }
         finish(.pass)

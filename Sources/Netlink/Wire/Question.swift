@@ -27,25 +27,62 @@ public struct Question: Hashable, Sendable {
     static let acknowledge = UInt16(NLM_F_ACK)
 
     package mutating func add(_ kind: Int, _ payload: [UInt8]) {
-        body += Self.bytes(of: UInt16(4 + payload.count)) + Self.bytes(of: UInt16(kind)) + payload
-        body += [UInt8](repeating: 0, count: -payload.count & 3)
+        begin(kind, size: payload.count)
+        body += payload
+        for _ in 0..<(-payload.count & 3) { body.append(0) }
     }
 
     /// Adds a 32-bit attribute in host byte order.
-    package mutating func add(_ kind: Int, _ value: UInt32) { add(kind, Self.bytes(of: value)) }
+    package mutating func add(_ kind: Int, _ value: UInt32) {
+        begin(kind, size: 4)
+        Self.append(value.littleEndian, to: &body)
+    }
 
-    mutating func add(_ kind: Int, _ address: IPAddress) { add(kind, address.bytes) }
+    mutating func add(_ kind: Int, _ address: IPAddress) {
+        begin(kind, size: address.family.bitWidth / 8)
+        switch address {
+        case .v4(let value): Self.append(value.byteSwapped, to: &body)
+        case .v6(let value): Self.append(value.byteSwapped, to: &body)
+        }
+    }
+
+    private mutating func begin(_ kind: Int, size: Int) {
+        // Room for the attributes of a usual request.
+        if body.capacity < Self.usualSize { body.reserveCapacity(Self.usualSize) }
+        Self.append(UInt16(truncatingIfNeeded: 4 + size).littleEndian, to: &body)
+        Self.append(UInt16(truncatingIfNeeded: kind).littleEndian, to: &body)
+    }
+
+    private static let usualSize = 96
 
     package func message(sequence: UInt32) -> [UInt8] {
-        let length = UInt32(MessageReader.headerLength + body.count)
-        return Self.bytes(of: length) + Self.bytes(of: type) + Self.bytes(of: flags | UInt16(NLM_F_REQUEST))
-            + Self.bytes(of: sequence) + [0, 0, 0, 0] + body
+        let length = MessageReader.headerLength + body.count
+        var message: [UInt8] = []
+        message.reserveCapacity(length)
+        Self.append(UInt32(truncatingIfNeeded: length).littleEndian, to: &message)
+        Self.append(type.littleEndian, to: &message)
+        Self.append((flags | UInt16(NLM_F_REQUEST)).littleEndian, to: &message)
+        Self.append(sequence.littleEndian, to: &message)
+        Self.append(UInt32(0), to: &message)
+        message += body
+        return message
+    }
+
+    /// Appends a number, its lowest byte first.
+    private static func append(_ value: some FixedWidthInteger, to bytes: inout [UInt8]) {
+        var rest = value
+        for _ in 0..<value.bitWidth / 8 {
+            bytes.append(UInt8(truncatingIfNeeded: rest))
+            rest >>= 8
+        }
     }
 
     /// A number in host byte order.
     static func bytes(of value: some FixedWidthInteger) -> [UInt8] {
-        let little = value.littleEndian
-        return (0..<little.bitWidth / 8).map { UInt8(truncatingIfNeeded: little >> (8 * $0)) }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(value.bitWidth / 8)
+        append(value.littleEndian, to: &bytes)
+        return bytes
     }
 }
 

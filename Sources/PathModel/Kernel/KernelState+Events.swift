@@ -158,6 +158,7 @@ extension KernelState {
         guard old != link else { return false }
         links[link.index] = link
         touched.insert(link.index)
+        if link.kind == "bridge" { bridges.insert(link.index) } else { bridges.remove(link.index) }
         if old?.name != link.name || old?.alternativeNames != link.alternativeNames {
             if let old { forgetNames(of: old) }
             indexes[link.name] = link.index
@@ -195,6 +196,7 @@ extension KernelState {
         if let master = link.master, links[master] != nil { touched.insert(master) }
         ports[index] = nil
         uppers[index] = nil
+        bridges.remove(index)
         addresses[index] = nil
         routable.remove(index)
         settling[index] = nil

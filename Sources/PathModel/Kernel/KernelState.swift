@@ -18,6 +18,8 @@ public struct KernelState: Sendable {
     var ports: [Int: Set<Int>] = [:]
     /// Links that stand on a link or send by it, except veth peers and masters.
     var uppers: [Int: Set<Int>] = [:]
+    /// The links that are bridges.
+    var bridges: Set<Int> = []
     /// Interfaces with an address that packets for the Internet could come from.
     var routable: Set<Int> = []
     /// Since when an interface is up and has had no address yet.
@@ -59,6 +61,8 @@ public struct KernelState: Sendable {
             addresses[index]?.contains { $0.value.address.family == family && $0.isRoutable } ?? false
         }
     }
+
+    public var hasTouched: Bool { !touched.isEmpty }
 
     /// Interfaces whose link or addresses changed since this was last asked.
     public mutating func dequeueTouched() -> Set<Int> {
@@ -218,6 +222,7 @@ extension KernelState {
 
     /// The bridge that a link is, or stands on.
     public func bridge(below index: Int) -> Int? {
+        guard !bridges.isEmpty else { return nil }
         var link = links[index]
         for _ in 0..<8 {
             guard let here = link else { return nil }
@@ -229,7 +234,7 @@ extension KernelState {
 
     /// The bridge behind whose port a watched neighbour is, and that port; `nil` where there is none, or it is not known.
     func bridgePort(of key: NeighborKey) -> (bridge: Link, port: Link)? {
-        guard let port = neighbors[key]?.port.flatMap({ links[$0] }),
+        guard !bridges.isEmpty, let port = neighbors[key]?.port.flatMap({ links[$0] }),
             let bridge = bridge(below: key.index).flatMap({ links[$0] }), port.master == bridge.index
         else { return nil }
         return (bridge, port)
@@ -237,6 +242,7 @@ extension KernelState {
 
     /// The hardware addresses of watched neighbours behind bridges.
     public var bridgedAddresses: Set<[UInt8]> {
-        Set(neighbors.lazy.filter { bridge(below: $0.key.index) != nil }.map(\.value.hardwareAddress))
+        guard !bridges.isEmpty else { return [] }
+        return Set(neighbors.lazy.filter { bridge(below: $0.key.index) != nil }.map(\.value.hardwareAddress))
     }
 }

@@ -29,8 +29,9 @@ public enum PathSentence {
             return "Path \(monitor) \(verb) \(new.name)\(note)"
         }
         let words = change.changed.compactMap { phrase($0, path, previous) }
+        guard words.isEmpty else { return "Path \(monitor) \(words.joined(separator: ", "))" }
         let fields = change.changed.map { String($0.rawValue.map { $0 == "_" ? " " : $0 }) }.joined(separator: ", ")
-        return "Path \(monitor) \(words.isEmpty ? "changed its \(fields)" : words.joined(separator: ", "))"
+        return "Path \(monitor) changed its \(fields)"
     }
 
     private static func verdict(_ path: Path, adverb: String) -> String {

@@ -73,7 +73,7 @@ final class ProbeWatch {
 
     /// Runs what is configured, and the standard tests for the path of now.
     private func apply() {
-        let path = engine.core.path
+        let path = engine.path
         let isPaused = path.status != .satisfied
         if !isPaused { lastStandard = standard.definitions(for: path) }
         let names = Set(configured.map(\.name))
