@@ -1,24 +1,18 @@
 # Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 """NWConnection of the product Network beside the same work with blocking sockets, all against one peer written in C."""
-import contextlib, os, pathlib, subprocess
+import contextlib, pathlib, subprocess
 
 import measure
-from measure import Failed, GENERATORS
+from measure import GENERATORS
 
 # Ratios are to the second one.
 NAMES, BESIDE_PYTHON = ("nwpath", "sockets"), ("nwpath", "Python", "sockets")
 PYTHON = pathlib.Path(__file__).parent / "sockets.py"
-PACKAGE = pathlib.Path(__file__).parent / "Connections"
-BUILD_SECONDS = 1800
 
 
 def program():
-    """Builds a program that stands on the library, and gives its path."""
-    words = [os.environ.get("SWIFT", "swift"), "build", "-c", "release", "--package-path", str(PACKAGE)]
-    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=BUILD_SECONDS)
-    if done.returncode != 0:
-        raise Failed(f"{' '.join(words)}: {done.stdout[-500:]}")
-    return measure.run(*words, "--show-bin-path").strip() + "/connections"
+    """A program that stands on the library."""
+    return measure.built("Connections", "connections")
 
 
 @contextlib.contextmanager
@@ -43,7 +37,7 @@ def connections(bench):
         return
     measure.more_descriptors()
     client = program()
-    megabytes, count = bench.scaled(2_000, 50), bench.scaled(10_000, 100)
+    megabytes, count = bench.scaled(1_000, 50), bench.scaled(10_000, 100)
     work = (("sends", 0, megabytes, "64 KiB at a time, sent", NAMES, {"least": 0.7}),
             ("receives", 2, megabytes, "64 KiB at a time, received", NAMES, {}),
             ("setup", 1, count, "connection set-up", BESIDE_PYTHON, {"ratio": 2}),

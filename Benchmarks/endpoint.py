@@ -7,6 +7,7 @@ from measure import Failed, GENERATORS, Nwpath, PORT, ip
 
 # Ratios are to the second one: nginx as Debian configures it. The third opens no file again.
 NAMES = ("nwpath", "nginx", "nginx, files kept open")
+KINDS = (("sse", "SSE"), ("ws", "WebSocket"))
 PORTS = dict(zip(NAMES, range(PORT, PORT + 3)))
 SETTINGS = {NAMES[1]: "sendfile on; tcp_nopush on;",
             NAMES[2]: "sendfile on; tcp_nopush on; open_file_cache max=100; open_file_cache_valid 60s;"}
@@ -45,24 +46,27 @@ def wall_ns(text):
     return calendar.timegm(time.strptime(seconds, "%Y-%m-%dT%H:%M:%S")) * 10**9 + int(fraction.ljust(9, "0"))
 
 
-def idle_streams(bench, kind, title):
-    count = bench.scaled(5_000, 50)
-    measure.enter_new_namespace()
-    with Roomy() as nwpath:
-        nwpath.drain()
-        before = measure.memory(nwpath.pid)[0]
-        with clients(kind, count):
-            nwpath.drain()
-            used, begin = measure.cpu(nwpath.pid), time.monotonic()
-            time.sleep(max(bench.idle_seconds, 30))
-            seconds = time.monotonic() - begin
-            share = (measure.cpu(nwpath.pid) - used) / seconds * 100
-            # After two rounds of pings every client has been written to.
+def idle_streams(bench):
+    """Idle clients of each kind, of a service each, at the same time."""
+    count, watched = bench.scaled(5_000, 50), []
+    with contextlib.ExitStack() as stack:
+        for kind, title in KINDS:
+            measure.enter_new_namespace()
+            nwpath = stack.enter_context(Roomy())
+            measure.drain(nwpath)
+            before = measure.memory(nwpath.pid)[0]
+            stack.enter_context(clients(kind, count))
+            measure.drain(nwpath)
+            watched.append((kind, title, nwpath, before, measure.cpu(nwpath.pid), time.monotonic()))
+        # After two rounds of pings every client has been written to.
+        yield max(bench.idle_seconds, 30)
+        for kind, title, nwpath, before, used, begin in watched:
+            share = (measure.cpu(nwpath.pid) - used) / (time.monotonic() - begin) * 100
             each = (measure.memory(nwpath.pid)[0] - before) * 1024 / count
-        # A WebSocket has libwslay's buffer of 4 KiB besides.
-        bench.record(f"memory of one of {count:,} idle {title} clients", "KiB", {"nwpath": each},
-                     most=16 if kind == "sse" else None)
-        bench.record(f"CPU, {count:,} idle {title} clients", "%", {"nwpath": share}, most=1)
+            # A WebSocket has libwslay's buffer of 4 KiB besides.
+            bench.record(f"memory of one of {count:,} idle {title} clients", "KiB", {"nwpath": each},
+                         most=16 if kind == "sse" else None)
+            bench.record(f"CPU, {count:,} idle {title} clients", "%", {"nwpath": share}, most=1)
 
 
 def broadcast(bench, kind, title):
@@ -70,11 +74,11 @@ def broadcast(bench, kind, title):
 
     The time of each is that of its line in the log.
     """
-    count, changes = bench.scaled(1_000, 20), 8
+    count, changes = bench.scaled(1_000, 20), 5
     measure.enter_new_namespace()
     with Roomy() as nwpath:
         with clients(kind, count, changes) as streams:
-            nwpath.drain()
+            measure.drain(nwpath)
             known = len(nwpath.path_changes())
             arrivals = []
             for number in range(changes):
@@ -96,9 +100,10 @@ def streams(bench):
     if bench.baseline:
         return
     measure.more_descriptors()
-    for kind, title in (("sse", "SSE"), ("ws", "WebSocket")):
-        idle_streams(bench, kind, title)
-        for _ in range(bench.rounds):
+    yield from idle_streams(bench)
+    yield measure.OTHERS
+    for _ in range(bench.rounds):
+        for kind, title in KINDS:
             broadcast(bench, kind, title)
 
 
@@ -150,7 +155,7 @@ def http(bench):
     """Requests over 64 connections, in turns with nginx that serves the same bytes from files."""
     if bench.baseline:
         return
-    seconds = max(2, round(10 * bench.scale))
+    seconds = max(1, round(2 * bench.scale))
     routes = ("/api/v1/status", "/metrics")
     for number in range(bench.rounds):
         measure.enter_new_namespace()
@@ -164,9 +169,9 @@ def http(bench):
                 bodies[route] = (kind, body.encode())
             json.loads(bodies[routes[0]][1])
             with Nginx(NAMES[1], bodies), Nginx(NAMES[2], bodies):
+                for port in PORTS.values():
+                    load(port, routes[0], 1)
                 for route in routes:
-                    for port in PORTS.values():
-                        load(port, route, 1)
                     turns = NAMES if number % 2 else NAMES[::-1]
                     found = {name: load(PORTS[name], route, seconds) for name in turns}
                     size = len(bodies[route][1])

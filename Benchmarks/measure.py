@@ -1,10 +1,12 @@
 # Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 """Namespaces, the two programs under test, and what the kernel says they cost."""
-import ctypes, json, os, pathlib, re, resource, shutil, signal, socket, subprocess, tempfile, time
+import ctypes, functools, json, math, os, pathlib, re, resource, shutil, signal, socket, subprocess, tempfile, time
 
 GENERATORS = pathlib.Path(__file__).parent / ".build"
 PORT = 18353
+BUILD_SECONDS = 1800
 LIMIT = 900  # seconds any one step may take
+OTHERS = math.inf  # what a benchmark yields to wait until no other one waits for a time
 
 
 class Failed(Exception):
@@ -24,6 +26,30 @@ def ip(words, check=True):
 
 def generate(program, *words, **options):
     return run(GENERATORS / program, *words, **options)
+
+
+@functools.cache
+def built(package, name):
+    """Compiles a package of this folder, and gives the path of its program."""
+    words = [os.environ.get("SWIFT", "swift"), "build", "-c", "release", "--package-path",
+             str(pathlib.Path(__file__).parent / package)]
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=BUILD_SECONDS)
+    if done.returncode != 0:
+        raise Failed(f"{' '.join(words)}: {done.stdout[-500:]}")
+    return run(*words, "--show-bin-path").strip() + f"/{name}"
+
+
+def namespace():
+    """A descriptor of the network namespace that this process is in."""
+    return os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+
+
+def enter_namespace(descriptor):
+    if os.path.samestat(os.fstat(descriptor), os.stat("/proc/thread-self/ns/net")):
+        return
+    library = ctypes.CDLL(None, use_errno=True)
+    if library.setns(descriptor, 0x40000000) != 0:
+        raise Failed(f"setns: {os.strerror(ctypes.get_errno())}")
 
 
 def enter_new_namespace(*, six=True):
@@ -175,12 +201,45 @@ class Listener:
     def dropped(self):
         return sum(drops for _, drops in netlink_sockets(self.pid))
 
-    def drain(self):
-        """Waits until it has worked off what it was told: no CPU used for 0.3 s."""
-        before, end = -1.0, time.monotonic() + 60
-        while time.monotonic() < end and (now := cpu(self.pid)) - before > 0.001:
-            before = now
-            time.sleep(0.3)
+
+
+def drain(*running):
+    """Waits until listeners have worked off what they received: no CPU used for 0.3 s."""
+    before, end = [-1.0] * len(running), time.monotonic() + 60
+    while time.monotonic() < end:
+        now = [cpu(each.pid) for each in running]
+        if all(new - old <= 0.001 for new, old in zip(now, before)):
+            return
+        before = now
+        time.sleep(0.3)
+
+
+class Load:
+    """A generator at work, from when the listeners have worked off what was before."""
+
+    def __init__(self, running, program, *words):
+        self.running, self.words = running, [str(word) for word in (GENERATORS / program, *words)]
+
+    def __enter__(self):
+        drain(*self.running)
+        self.before = [(cpu(each.pid), each.dropped()) for each in self.running]
+        self.process = subprocess.Popen(self.words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.PIPE, text=True)
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+
+    def finish(self):
+        """CPU seconds that each listener used for it, and messages that each lost, by name."""
+        errors = self.process.communicate(timeout=LIMIT)[1]
+        if self.process.returncode != 0:
+            raise Failed(f"{' '.join(self.words)}: {errors.strip() or self.process.returncode}")
+        drain(*self.running)
+        pairs = list(zip(self.running, self.before))
+        return ({each.name: cpu(each.pid) - used for each, (used, _) in pairs},
+                {each.name: each.dropped() - lost for each, (_, lost) in pairs})
 
 
 class IpMonitor(Listener):
@@ -213,8 +272,8 @@ class Nwpath(Listener):
     name = "nwpath"
     binary = None
 
-    def __init__(self, debounce=None, output="file"):
-        self.debounce, self.output = debounce, output
+    def __init__(self, debounce=None, output="file", connectivity=None):
+        self.debounce, self.output, self.connectivity = debounce, output, connectivity
 
     @property
     def log(self):
@@ -229,6 +288,7 @@ class Nwpath(Listener):
                  "--log-file", "-" if self.output == "pipe" else self.log, "--state-dir", self.directory / "state",
                  "--no-mdns"]
         words += [] if self.debounce is None else ["--debounce", self.debounce]
+        words += [] if self.connectivity is None else ["--connectivity", self.connectivity]
         target = subprocess.PIPE if self.output == "pipe" else subprocess.DEVNULL
         with open(self.directory / "stderr", "wb") as errors:
             self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=target, stderr=errors)

@@ -1,23 +1,17 @@
 # Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 """MultipeerConnectivity between two processes, beside a copy of the same file by OpenSSL's own programs over TLS."""
-import contextlib, os, pathlib, subprocess, tempfile, time
+import contextlib, os, subprocess, tempfile, time
 
 import measure
-from measure import Failed, Peer, ip, run
+from measure import Peer, ip, run
 
 NAMES = ("nwpath", "openssl")
-PACKAGE = pathlib.Path(__file__).parent / "Peers"
-BUILD_SECONDS = 1800
 ADDRESS = "10.66.0.2"
 
 
 def program():
-    """Builds a program that stands on the library, and gives its path."""
-    words = [os.environ.get("SWIFT", "swift"), "build", "-c", "release", "--package-path", str(PACKAGE)]
-    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=BUILD_SECONDS)
-    if done.returncode != 0:
-        raise Failed(f"{' '.join(words)}: {done.stdout[-500:]}")
-    return run(*words, "--show-bin-path").strip() + "/peers"
+    """A program that stands on the library."""
+    return measure.built("Peers", "peers")
 
 
 @contextlib.contextmanager
@@ -73,7 +67,7 @@ def peers(bench):
     """Two peers on one cable: connecting, and a large file with messages beside it."""
     if bench.baseline:
         return
-    peer, megabytes, count = program(), bench.scaled(1_000, 50), bench.scaled(200, 20)
+    peer, megabytes, count = program(), bench.scaled(500, 50), bench.scaled(100, 20)
     with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
         path = f"{directory}/file"
         run("dd", "if=/dev/urandom", f"of={path}", "bs=1M", f"count={megabytes}")
@@ -92,7 +86,7 @@ def peers(bench):
                     times = sorted(map(float, run(peer, "join", count).split()))
                     bench.record("invited, accepted and connected, p95", "ms",
                                  {"nwpath": times[len(times) * 95 // 100]}, names=NAMES, most=1000)
-    cycles = bench.scaled(1_000, 50)
+    cycles = bench.scaled(500, 50)
     with two_hosts() as there:
         with running([*there, peer, "host"]):
             early, before, late, after = map(float, run(peer, "sessions", cycles).split())
