@@ -70,12 +70,19 @@ class Bench:
 
     def work(self, name):
         """One benchmark; what it yields is how long it waits."""
-        try:
+        with self.failing():
             waits = scenarios.ALL[name](self)
             if waits is not None:
                 yield from waits
+
+    @contextlib.contextmanager
+    def failing(self, what=None):
+        """A part that may fail, which is reported, without an end of the rest."""
+        try:
+            yield
         except (measure.Failed, OSError, measure.subprocess.TimeoutExpired) as problem:
-            self.failures.append({"benchmark": name, "problem": str(problem)})
+            text = f"{what}: {problem}" if what else str(problem)
+            self.failures.append({"benchmark": self.current, "problem": text})
 
     def enter(self, name):
         """Makes a benchmark the current one, in the network namespace where it waited."""
