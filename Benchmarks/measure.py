@@ -274,6 +274,7 @@ class Nwpath(Listener):
 
     def __init__(self, debounce=None, output="file", connectivity=None):
         self.debounce, self.output, self.connectivity = debounce, output, connectivity
+        self.settings = ""
 
     @property
     def log(self):
@@ -286,12 +287,27 @@ class Nwpath(Listener):
     def start(self):
         words = [self.binary, "serve", "--listen", f"unix:{self.socket}", "--listen", f"127.0.0.1:{PORT}",
                  "--log-file", "-" if self.output == "pipe" else self.log, "--state-dir", self.directory / "state",
-                 "--no-mdns"]
+                 "--no-mdns", "--config", self.configuration()]
         words += [] if self.debounce is None else ["--debounce", self.debounce]
         words += [] if self.connectivity is None else ["--connectivity", self.connectivity]
         target = subprocess.PIPE if self.output == "pipe" else subprocess.DEVNULL
         with open(self.directory / "stderr", "wb") as errors:
-            self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=target, stderr=errors)
+            self.process = subprocess.Popen(self.command(words), stdin=subprocess.DEVNULL, stdout=target, stderr=errors,
+                                            env=self.environment())
+
+    def configuration(self):
+        """A file with the settings, and with a name server of the namespace instead of this machine's."""
+        folder = self.directory / "etc"
+        folder.mkdir()
+        (folder / "resolv.conf").write_text("nameserver 10.1.0.1\n")
+        (folder / "config.yaml").write_text(f"dns: {{resolv_conf: {folder}/resolv.conf}}\n{self.settings}")
+        return folder / "config.yaml"
+
+    def command(self, words):
+        return words
+
+    def environment(self):
+        return None
 
     def ready(self, seconds=30, period=0.01):
         until(self.answers, seconds, "the first status", period)

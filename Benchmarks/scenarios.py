@@ -46,7 +46,7 @@ def routes(bench):
         for number in range(bench.rounds):
             measure.enter_new_namespace()
             pairs.append((measure.namespace(), [stack.enter_context(each)
-                                                for each in listeners(bench, number, Nwpath(), IpMonitor())]))
+                                                for each in listeners(bench, number, Nwpath(connectivity="off"), IpMonitor())]))
             stack.callback(os.close, pairs[-1][0])
         yield bench.settling_seconds
         loads = []
@@ -251,7 +251,7 @@ def idle(bench):
     amount = bench.scaled(1_000_000)
     with contextlib.ExitStack() as stack:
         measure.enter_new_namespace()
-        running = [stack.enter_context(each) for each in listeners(bench, 0, Nwpath(), IpMonitor())]
+        running = [stack.enter_context(each) for each in listeners(bench, 0, Nwpath(connectivity="off"), IpMonitor())]
         yield bench.settling_seconds
         before = {each.name: measure.wakeups(each.pid) for each in running}
         cpu = {each.name: measure.cpu(each.pid) for each in running}

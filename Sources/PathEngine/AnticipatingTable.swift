@@ -68,7 +68,9 @@ final class AnticipatingTable: ForwardingTable {
     func acceptsFromVRFs(_ transport: Transport) -> Bool { table.acceptsFromVRFs(transport) }
 
     func output(of transport: Transport, to destination: IPAddress, by index: Int) -> OutputAnswer {
-        table.output(of: transport, to: destination, by: index)
+        let answer = table.output(of: transport, to: destination, by: index)
+        if table.reroutes { isLookupsOnly = false }
+        return answer
     }
 }
 
@@ -119,14 +121,24 @@ private struct Plan {
         _ old: Result<RouteAnswer, RouteFailure>?,
         _ new: Result<RouteAnswer, RouteFailure>?
     ) -> Bool {
-        if old == new { return old != nil }
         switch (old, new) {
-        case (.success(let old)?, .success(var new)?):
-            if !new.hasLapsed { new.expiresIn = old.expiresIn }
-            new.exception?.expiresIn = old.exception?.expiresIn
+        case (.success(let old)?, .success(let new)?):
+            guard old != new else { return true }
+            var new = new
+            if isNear(old.expiresIn, new.expiresIn), old.hasLapsed == new.hasLapsed { new.expiresIn = old.expiresIn }
+            if isNear(old.exception?.expiresIn, new.exception?.expiresIn) {
+                new.exception?.expiresIn = old.exception?.expiresIn
+            }
             return old == new
+        case (.failure(let old)?, .failure(let new)?): return old == new
         default: return false
         }
+    }
+
+    /// Whether so many seconds are left as before, but for the time that has passed.
+    private static func isNear(_ old: Double?, _ new: Double?) -> Bool {
+        guard let old, let new else { return false }
+        return abs(old - new) < 1
     }
 
     /// Takes the answer to a question; `nil` when it was not expected.

@@ -1,14 +1,13 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-internal import Addressing
+public import Addressing
 public import LinuxIO
 public import Netlink
 public import PathModel
 
 /// The pure part of the engine: kernel events, provider facts and moments in; updates and deadlines out.
 ///
-/// It is the same for the running kernel and for a recording, which is why a recorded bug becomes a test. What an engine
-/// reads at every change is inlined: a call would copy the whole core.
+/// It is the same for the running kernel and for a recording, which is why a recorded bug becomes a test.
 public struct EngineCore: Sendable {
     /// Links, addresses and monitored neighbours.
     public private(set) var state = KernelState()
@@ -33,8 +32,10 @@ public struct EngineCore: Sendable {
     private var confirmed: Set<Int> = []
     private var ledger = InterfaceLedger()
     private var updatesAll = true
+    /// Whether something else that evaluations rest on changed during the last one or after it.
+    private var isOutdated = false
     /// Addresses whose routes the answers rest on although their prefixes may be long.
-    private var restsOn: Set<IPAddress> = []
+    public private(set) var restsOn: Set<IPAddress> = []
 
     public init(_ settings: EngineSettings) {
         self.settings = settings
@@ -59,15 +60,6 @@ public struct EngineCore: Sendable {
     /// The links whose counters are read, of which `used` carry the path; those that were `known` before stay.
     public func measuredLinks(used: [Int], known: [Int]) -> [MeasuredLink] {
         judge.measuredLinks(used: used, others: monitors.flatMap(\.path.interfaces).map(\.index) + known)
-    }
-
-    /// The notifications that the last answers rest on (rule S3).
-    public var filter: NotificationFilter {
-        NotificationFilter(
-            destinations: restsOn,
-            neighbors: Set(state.watchedNeighbors.map(\.address)),
-            hardwareAddresses: state.bridgedAddresses
-        )
     }
 
     /// Whether a link works; `false` where there is none of that index.
@@ -117,7 +109,11 @@ extension EngineCore {
     /// Applies the entry of a monitored neighbour that was read, not announced; `nil` when there is none.
     /// - Returns: Whether an evaluation could come out differently.
     @discardableResult
-    public mutating func take(_ neighbor: Neighbor?, of key: NeighborKey) -> Bool { state.note(neighbor, of: key) }
+    public mutating func take(_ neighbor: Neighbor?, of key: NeighborKey) -> Bool {
+        let mayDiffer = state.note(neighbor, of: key)
+        isOutdated = isOutdated || mayDiffer
+        return mayDiffer
+    }
 
     /// Notes that the machine slept: nobody saw what happened meanwhile, so it is no flapping (rule S49).
     public mutating func slept(until now: Duration) {
@@ -161,7 +157,6 @@ extension EngineCore {
 
 extension EngineCore {
     /// Whether a burst has begun that was not evaluated yet.
-    @inline(__always)
     public var isPending: Bool { settler.isPending }
 
     /// How long the kernel may still look up by the old state after it announced another one.
@@ -171,28 +166,37 @@ extension EngineCore {
     static let changeTime = Duration.milliseconds(20)
 
     /// When the last announced change is made, where nothing evaluates after that anyway.
-    @inline(__always)
     private var changeDue: Duration? { cause == nil ? announced.map { $0.at + Self.changeTime } : nil }
 
     /// Whether an announced change is made by now that an answer may have missed.
-    @inline(__always)
     public func isChangeDue(at now: Duration) -> Bool {
         announced.map { $0.isAnswered && $0.at + Self.changeTime <= now } ?? false
     }
 
     /// Whether something was known to run out by now, or an announced change to be made.
-    @inline(__always)
     public func isCheckDue(at now: Duration) -> Bool { nextCheck.earlier(changeDue).map { $0 <= now } ?? false }
 
     /// Whether an announced change is all that an answer may have missed, so that the same answers of the kernel give the same
     /// paths (rule S42).
-    @inline(__always)
     public func isConfirmable(at now: Duration) -> Bool {
-        isChangeDue(at: now) && cause == nil && !isOutdated && nextCheck.map { $0 > now } ?? true
+        guard isChangeDue(at: now), cause == nil, !isOutdated, !updatesAll, !state.hasTouched else { return false }
+        return nextCheck.map { $0 > now } ?? true
     }
 
-    /// Whether facts or links changed since the last evaluation.
-    private var isOutdated: Bool { updatesAll || state.hasTouched }
+    /// What an evaluation is for.
+    public struct Due {
+        /// See ``isConfirmable(at:)``.
+        public var isConfirmable: Bool
+        /// See ``isChangeDue(at:)``.
+        public var change: Bool
+        /// See ``isCheckDue(at:)``.
+        public var check: Bool
+    }
+
+    /// Mutating, so that a class reads its core without a copy, which has forty references to count.
+    public mutating func due(at now: Duration) -> Due {
+        Due(isConfirmable: isConfirmable(at: now), change: isChangeDue(at: now), check: isCheckDue(at: now))
+    }
 
     /// Notes that the kernel gives the same answers once the announced change is made.
     public mutating func confirm() { announced = nil }
@@ -223,6 +227,7 @@ extension EngineCore {
         let started = clock.boot
         let isFirst = evaluations == 0
         evaluations += 1
+        isOutdated = false
         settler = Settler(quiet: settings.quiet, cap: settings.cap)
         let reason = cause ?? announced?.cause ?? EngineCause(.expiry, source: "timer", received: clock.wall)
         cause = nil
@@ -239,7 +244,10 @@ extension EngineCore {
         for place in answers.indices {
             let outcome = monitors[place].take(answers[place], hold: settings.recoveryHold, at: started)
             let new = memory.note(outcome.path)
-            if !new.isEmpty { touched.formUnion(new) }
+            if !new.isEmpty {
+                touched.formUnion(new)
+                isOutdated = true
+            }
             nextCheck = nextCheck.earlier(outcome.nextCheck)
             let name = monitors[place].policy.name
             if let folded = outcome.folded { calmed[name] = folded }
@@ -303,7 +311,6 @@ extension EngineCore {
     }
 
     /// The path of the first monitor, as it was last published.
-    @inline(__always)
     public var path: Path { monitors.isEmpty ? Path() : monitors[0].path }
 
     /// The interfaces as they were last published, ignored ones included, by rising index.

@@ -105,7 +105,7 @@ public final class KernelTable: ForwardingTable {
     /// A single default route decides nothing that lookups do not say, and dumps miss none of those that are announced: what
     /// is removed may still be in them.
     var restsOnLookups: Bool {
-        tunnels.isEmpty && accepted.isEmpty && (answers.isEmpty || !reroutes)
+        tunnels.isEmpty && accepted.isEmpty && staleDefaults.isEmpty
             && defaults.values.allSatisfy { $0.count <= 1 && !$0.contains(where: \.hasLapsed) }
     }
 
@@ -118,7 +118,7 @@ public final class KernelTable: ForwardingTable {
     }
 
     /// Whether what becomes of packets behind the table may rest on routes: so it may where the chains may not be read.
-    private var reroutes: Bool { filter.map { $0.reroutes(.ipv4) || $0.reroutes(.ipv6) } ?? isFilterRead }
+    var reroutes: Bool { filter.map { $0.reroutes(.ipv4) || $0.reroutes(.ipv6) } ?? isFilterRead }
 
     /// Packet filters or IPsec policies may be other ones.
     func outdateOutput() {
@@ -300,7 +300,8 @@ public final class KernelTable: ForwardingTable {
         let dump = try? source.defaultRoutes(key.family, table: key.table, index: nil, limit: Self.most)
         let routes = dump?.values.map(\.answer) ?? []
         defaults[key] = routes
-        staleDefaults.remove(key)
+        // Half a dump is read again.
+        if dump?.isConsistent == true { staleDefaults.remove(key) } else { staleDefaults.insert(key) }
         return routes
     }
 }

@@ -361,13 +361,14 @@ public final class PathEngine {
 
     /// - Returns: Whether to look again at once.
     private func look() -> Bool {
-        if core.isConfirmable(at: clock.boot), expecting.givesSameAnswers() {
+        let due = core.due(at: clock.boot)
+        if due.isConfirmable, expecting.givesSameAnswers() {
             core.confirm()
             armForNext()
             return false
         }
-        if core.isChangeDue(at: clock.boot) { table.outdateRoutes() }
-        if core.isCheckDue(at: clock.boot) { table.outdateDefaultRoutes() }
+        if due.change { table.outdateRoutes() }
+        if due.check { table.outdateDefaultRoutes() }
         expecting.begin()
         let update = core.evaluate(expecting, clock: clock, neighbor: kernel.entry) {
             (try? kernel.link(index: $0)) ?? nil
@@ -379,7 +380,7 @@ public final class PathEngine {
         let mayFollow = table.readDefaultRoutes()
         let kind = update?.cause.kind ?? .expiry
         _ = audit.evaluated(
-            isSatisfied: core.path.status == .satisfied,
+            isSatisfied: core.monitors.first?.path.status == .satisfied,
             didChange: update.map { !$0.paths.isEmpty || !$0.changes.isEmpty } ?? false,
             cause: isPolling ? .policy : kind
         )
@@ -401,7 +402,7 @@ public final class PathEngine {
     /// that changes to and fro.
     /// - Returns: Whether the answer may be another one: what it newly rests on may have changed before it was announced.
     private func followAnswer(narrows: Bool) -> Bool {
-        let wanted = core.filter
+        let wanted = NotificationFilter(for: core.state, restingOn: core.restsOn)
         let isNew = !attached.covers(wanted)
         guard isNew || narrows && attached != wanted else { return false }
         // Refused, changes are found by audits.

@@ -77,6 +77,10 @@ public final class ProbeSet {
     ///   - definitions: The probes. One that tests the same as before at other times keeps what is known.
     ///   - paused: The names of those that do not run for now.
     public func setDefinitions(_ definitions: [ProbeDefinition], paused: Set<String> = []) {
+        let isKept = zip(entries, definitions).allSatisfy { entry, definition in
+            entry.state.definition == definition && entry.isPaused == paused.contains(definition.name)
+        }
+        if isKept, entries.count == definitions.count { return }
         var old = entries
         for index in old.indices where !definitions.contains(old[index].state.definition) { old[index].cancel() }
         let now = loop.clock.boot

@@ -157,6 +157,10 @@ import Testing
         var other = world.core
         other.trigger(EngineCause(.dns, source: "test", received: world.clock.wall), at: now())
         #expect(!other.isConfirmable(at: now()), "something else changed")
+        other = world.core
+        let router = NeighborKey(index: 2, address: .of("10.1.0.1"))
+        let isNews = other.take(Neighbor(index: 2, address: router.address, state: .failed), of: router)
+        #expect(isNews && !other.isConfirmable(at: now()), "the router's entry was read, and does not answer")
         world.core.confirm()
         #expect(!world.core.isChangeDue(at: now()) && world.core.next(at: now()) == .idle)
         _ = world.hear(25, .route(removal))

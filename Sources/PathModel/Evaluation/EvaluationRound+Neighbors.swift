@@ -13,12 +13,14 @@ extension EvaluationRound {
         guard family == .ipv4 else {
             noteLapsed(defaults)
             // The entry is one of the defaults.
-            if defaults.count > 1 || choice.legs.count > 1 { survey.neighbors.rivals.formUnion(keys(of: defaults)) }
+            if defaults.count > 1 || choice.legs.count > 1 {
+                survey.neighbors.rivals.formUnion(keys(of: defaults + [choice.entry]))
+            }
             return leaveOutSilentLegs(of: &choice)
         }
         // Bound packets take the first one.
         guard survey.bound == nil else { return }
-        let equals = defaults.filter { $0.metric == choice.entry.metric && !$0.legs.allSatisfy(isDead) }
+        let equals = defaults.filter { $0.metric == choice.entry.metric && !$0.legs.allSatisfy { $0.flags.contains(.dead) } }
         guard equals.count > 1, let turns = EqualDefaults(equals.map(\.legs)) else { return }
         survey.neighbors.rivals.formUnion(keys(of: equals))
         let taken = turns.taken { classifier.state.neighborState($0) }
@@ -63,8 +65,6 @@ extension EvaluationRound {
         let answers = keys.compactMap(classifier.state.hasAnswered)
         return answers.contains(false) && !answers.contains(true)
     }
-
-    private func isDead(_ leg: RouteLeg) -> Bool { leg.flags.contains(.dead) }
 
     private func keys(of routes: [RouteAnswer]) -> [NeighborKey] { routes.flatMap { $0.legs.compactMap(\.router) } }
 }

@@ -30,7 +30,12 @@ struct RoutePoll {
     init(_ family: AddressFamily, probes: [IPAddress]) {
         self.family = family
         isBuiltIn = probes == PathPolicy.defaultProbes[family]
-        addresses = isBuiltIn ? probes.prefix(1) + Self.samples(family) + probes.dropFirst() : probes
+        addresses = isBuiltIn ? Self.builtIn[family] ?? probes : probes
+    }
+
+    /// The built-in probes, and the samples between the first and the others.
+    private static let builtIn = PathPolicy.defaultProbes.reduce(into: [AddressFamily: [IPAddress]]()) { all, entry in
+        all[entry.key] = entry.value.prefix(1) + samples(entry.key) + entry.value.dropFirst()
     }
 
     /// The longest prefix that stands for the Internet when a probe matches it.

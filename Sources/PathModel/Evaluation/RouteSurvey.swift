@@ -16,7 +16,19 @@ struct RouteChoice {
     /// Whether a datagram that no connect(2) went before leaves in another way, or not at all.
     var datagramsDiffer = false
     /// The VRF that the route leads into, and the route to it; `entry` is that of the VRF's own table.
-    var leak: (vrf: Link, entry: RouteAnswer)?
+    var leak: Leak?
+
+    /// An object, because the other members are copied often.
+    final class Leak {
+        let vrf: Link
+        let entry: RouteAnswer
+
+        init(into vrf: Link, by entry: RouteAnswer) {
+            self.vrf = vrf
+            self.entry = entry
+        }
+    }
+
     /// Whether the kernel takes the nexthops in turn, so that what it took now is not what it takes next.
     var takesTurns = false
 
@@ -131,8 +143,10 @@ struct RouteSurvey {
     private mutating func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure> {
         lookups += 1
         let result = table.lookup(query)
-        let down = (try? result.get())?.legs.filter { !$0.flags.isDisjoint(with: [.dead, .linkDown]) } ?? []
-        outdatedLinks.formUnion(down.map(\.index).filter { classifier.state.links[$0]?.isUsable == true })
+        guard case .success(let answer) = result else { return result }
+        for nexthop in answer.legs where !nexthop.flags.isDisjoint(with: [.dead, .linkDown]) {
+            if classifier.state.links[nexthop.index]?.isUsable == true { outdatedLinks.insert(nexthop.index) }
+        }
         return result
     }
 
@@ -247,7 +261,7 @@ extension RouteSurvey {
         case .success(var choice):
             choice.entry.prefixLength = max(choice.entry.prefixLength, outer.entry.prefixLength)
             choice.entry.metric = outer.entry.metric
-            choice.leak = (vrf, outer.entry)
+            choice.leak = RouteChoice.Leak(into: vrf, by: outer.entry)
             // The source is chosen by the first lookup.
             choice.soughtFrom = outer.source ?? choice.soughtFrom
             return .success(choice)

@@ -47,8 +47,10 @@ extension InterfaceJudge {
             return LinkFault(problem: problem, obstacle: link.obstacle(behind: problem))
         }
         guard let kind = link.kind, !seen.contains(link.index), seen.count < 8 else { return nil }
+        let isStacked = InterfaceKind.isStacked(kind)
+        guard isStacked || InterfaceKind.dependsOnPorts(kind) else { return nil }
         let seen = seen + [link.index]
-        if InterfaceKind.isStacked(kind) {
+        if isStacked {
             guard let below = link.standsOn.flatMap({ state.links[$0] }), let fault = fault(of: below, above: seen)
             else {
                 return nil
@@ -58,7 +60,6 @@ extension InterfaceJudge {
             guard [.dormant, .authenticationFailed].contains(fault.problem) else { return nil }
             return LinkFault(problem: fault.problem, port: below, obstacle: .lower(of: link.name))
         }
-        guard InterfaceKind.dependsOnPorts(kind) else { return nil }
         if facts.teams[link.index]?.hasMode == false {
             return LinkFault(problem: .noCarrier, obstacle: .noTeamMode)
         }
@@ -100,6 +101,7 @@ extension InterfaceJudge {
 
     /// Whether the link, or the one it stands on, has lost a port and goes on by the others.
     func isReduced(_ link: Link) -> Bool {
+        guard link.standsOn != nil || !state.ports(of: link.index).isEmpty else { return false }
         var link = link
         for _ in 0..<8 where link.kind.map(InterfaceKind.isStacked) == true {
             guard let below = link.standsOn.flatMap({ state.links[$0] }) else { return false }

@@ -246,3 +246,14 @@ extension KernelState {
         return Set(neighbors.lazy.filter { bridge(below: $0.key.index) != nil }.map(\.value.hardwareAddress))
     }
 }
+
+extension NotificationFilter {
+    /// The notifications that answers rest on (rule S3): of routes to some addresses, and of the neighbours that the state has.
+    public init(for state: KernelState, restingOn destinations: Set<IPAddress>) {
+        self.init(
+            destinations: destinations,
+            neighbors: Set(state.neighbors.keys.map(\.address)),
+            hardwareAddresses: state.bridgedAddresses
+        )
+    }
+}

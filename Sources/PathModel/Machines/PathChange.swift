@@ -45,7 +45,9 @@ public enum PathField: String, Hashable, Sendable, CaseIterable {
     case underlyingTypes = "underlying_types"
     case warnings
 
-    public func differs(_ left: Path, _ right: Path) -> Bool {
+    public func differs(_ left: Path, _ right: Path) -> Bool { differs(left.fields, right.fields) }
+
+    private func differs(_ left: PathFields, _ right: PathFields) -> Bool {
         switch self {
         case .status: left.status != right.status
         case .unsatisfiedReason: left.reason != right.reason || left.subject != right.subject
@@ -53,9 +55,9 @@ public enum PathField: String, Hashable, Sendable, CaseIterable {
         case .isExpensive: left.isExpensive != right.isExpensive
         case .isConstrained: left.isConstrained != right.isConstrained
         case .isUltraConstrained: left.isUltraConstrained != right.isUltraConstrained
-        case .supportsIPv4: left.supportsIPv4 != right.supportsIPv4
-        case .supportsIPv6: left.supportsIPv6 != right.supportsIPv6
-        case .supportsDNS: left.supportsDNS != right.supportsDNS
+        case .supportsIPv4: (left.ipv4 == nil) != (right.ipv4 == nil)
+        case .supportsIPv6: (left.ipv6 == nil) != (right.ipv6 == nil)
+        case .supportsDNS: left.dns.isUsable != right.dns.isUsable
         case .gateways:
             left.ipv4?.gateways ?? [] != right.ipv4?.gateways ?? []
                 || left.ipv6?.gateways ?? [] != right.ipv6?.gateways ?? []
@@ -79,10 +81,13 @@ public enum PathField: String, Hashable, Sendable, CaseIterable {
     }
 
     /// As ``differences(_:_:)`` for paths that are known to differ.
-    static func unequal(_ left: Path, _ right: Path) -> [PathField] { allCases.filter { $0.differs(left, right) } }
+    static func unequal(_ left: Path, _ right: Path) -> [PathField] {
+        let (left, right) = (left.fields, right.fields)
+        return allCases.filter { $0.differs(left, right) }
+    }
 }
 
-extension Path {
+extension PathFields {
     /// The families whose routes have no router; see ``FamilyPath/isOnLink``.
     fileprivate var isOnLink: [Bool] { [ipv4, ipv6].map { $0?.isOnLink ?? false } }
     /// The families of which no destination answers.

@@ -72,6 +72,8 @@ public struct Path: Hashable, Sendable {
     /// The routers in use: IPv4 first, then IPv6; empty on point-to-point links (rule S34).
     public var gateways: [Gateway] { (ipv4?.gateways ?? []) + (ipv6?.gateways ?? []) }
 
+    var fields: PathFields { box.fields }
+
     /// What is hashed for the identity, once for all copies.
     var identity: PathIdentity { box.identity }
 }
