@@ -10,7 +10,7 @@ public enum OutputVerdict: Hashable, Sendable {
     case open
     /// An IPsec policy blocks them (`EPERM` of connect(2)).
     case blocked
-    /// A packet filter refuses them, or the way of marked packets does.
+    /// A packet filter refuses them, or the route of packets that it marks does.
     case filtered
     /// A rule let go what was tried, which is not to be tried again.
     case released
@@ -25,16 +25,17 @@ public enum OutputVerdict: Hashable, Sendable {
 public enum OutputTest {
     /// Tries packets of a protocol (17 UDP, or 6 TCP) to an address and a port by an interface.
     ///
-    /// A packet meets the rules only when it `sends` one; without it an IPsec policy alone is found, by connect(2).
+    /// A packet meets the rules only when it `sends` one; without it an IPsec policy alone is found, by connect(2). Without an
+    /// interface it goes where a mark leads that a rule sets, which needs `CAP_NET_RAW`.
     public static func verdict(
         of number: UInt8,
         to destination: IPAddress,
         port: UInt16,
-        by index: Int,
+        by index: Int?,
         sends: Bool
     ) -> OutputVerdict {
         let bytes = destination.bytes
-        let interface = UInt32(clamping: index)
+        let interface = UInt32(clamping: index ?? 0)
         let count = Int32(bytes.count)
         switch unsafe nwp_test_output(Int32(number), bytes, count, port, interface, sends ? 1 : 0) {
         case Int32(NWP_OUTPUT_POLICY): return .blocked

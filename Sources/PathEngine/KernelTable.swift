@@ -175,10 +175,9 @@ public final class KernelTable: ForwardingTable {
         let verdict = source.output(of: packet.transport, to: packet.destination, by: packet.index, sends: mayTry)
         switch verdict {
         case .open:
-            // What is tried is bound to its interface, whatever a mark means.
             let mayBeRerouted =
                 filter?.reroutes(family) ?? false && rules.contains { $0.family == family && $0.readsMark }
-            return mayBeRerouted ? .unknown : .open
+            return mayBeRerouted ? reroutedAnswer(to: packet) : .open
         case .filtered where filter?.mayRefuseBoundOnly ?? false: return .unknown
         case .unknown: return .unknown
         case .released:
@@ -187,6 +186,18 @@ public final class KernelTable: ForwardingTable {
         case .blocked: return .refused(.ipsecPolicy)
         case .filtered: return .refused(.filter(filter?.chains(family) ?? []))
         }
+    }
+
+    /// The answer where a chain may mark packets, and rules match on marks: what is bound to an interface goes there, whatever
+    /// a mark means.
+    private func reroutedAnswer(to packet: Packet) -> OutputAnswer {
+        switch source.output(of: packet.transport, to: packet.destination, by: nil, sends: true) {
+        case .filtered: return .refused(.filter(filter?.chains(packet.destination.family) ?? []))
+        case .released: released.insert(packet)
+        // By which interface it leaves is not known.
+        case .open, .blocked, .unknown: break
+        }
+        return .unknown
     }
 
     private var rules: [PolicyRule] {

@@ -205,15 +205,67 @@ import Testing
         await live.eventually("no chain") { $0.ipv4 != nil && $0.ipv6 != nil && $0.dns.isUsable }
     }
 
-    @Test func `where a mark leads of packets that a chain marks is not known (S55)`() throws {
-        #expect(try verdicts(.quic) == [.open, .open])
+    /// Marks all connections and datagrams, which a rule leads to table 77.
+    private func mark() throws {
         for family in ["ip", "ip6"] {
             let chain = "type route hook output priority -150; meta l4proto { tcp, udp } meta mark set 7;"
             try namespace.run(["nft", "table \(family) t { chain p { \(chain) }; }"])
         }
-        #expect(try verdicts(.quic) == [.open, .open], "without a rule that matches on it a mark does nothing")
-        for option in ["-4", "-6"] { try namespace.ip("\(option) rule add pref 50 fwmark 7 prohibit") }
-        #expect(try verdicts(.quic) == [.unknown, .unknown])
+        for transport in [Transport.https, .quic] {
+            #expect(try verdicts(transport) == [.open, .open], "without a rule that matches on it a mark does nothing")
+        }
+        for option in ["-4", "-6"] { try namespace.ip("\(option) rule add pref 50 fwmark 7 lookup 77") }
+    }
+
+    @Test(arguments: ["blackhole", "prohibit", "unreachable"])
+    func `marked packets whose route refuses them are refused (S55)`(kind: String) throws {
+        try count()
+        try mark()
+        for option in ["-4", "-6"] { try namespace.ip("\(option) route add \(kind) default table 77") }
+        for transport in [Transport.https, .quic, .dns] {
+            #expect(try verdicts(transport).allSatisfy(\.isRefused))
+        }
+        let path = try Subject(facts: Self.facts).path
+        #expect(path.reason == .blockedByFirewall && !path.dns.isUsable)
+        #expect(ReasonText(.blockedByFirewall, path.subject).hint == "`nft list chain ip t p`")
+        #expect(try arrived() == 0)
+    }
+
+    @Test func `by which interface marked packets leave is not known, and those that are tried do not (S55)`() throws {
+        try namespace.uplink("w0", 2, to: peer, metric: nil)
+        try count()
+        try mark()
+        for route in ["-4 route add default via 10.2.0.1", "-6 route add default via 2001:db8:2::1"] {
+            try namespace.ip("\(route) dev w0 table 77")
+        }
+        for transport in [Transport.https, .quic, .dns] { #expect(try verdicts(transport) == [.unknown, .unknown]) }
+        #expect(try arrived() == 0)
+        #expect(try !namespace.run("ip route get 203.0.113.9 mark 7").contains("mtu"), "no path MTU is left behind")
+        for option in ["-4", "-6"] { try namespace.ip("\(option) route replace prohibit default table 77") }
+        #expect(try verdicts(.https).allSatisfy(\.isRefused))
+        // A packet of 65,000 bytes could leave by such an interface.
+        try namespace.ip("link set w0 mtu 65535")
+        #expect(try verdicts(.https) == [.unknown, .unknown])
+        #expect(try arrived() == 0)
+    }
+
+    @Test func `no socket of this machine accepts what a mark leads to it (S55)`() throws {
+        try mark()
+        for option in ["-4", "-6"] {
+            try namespace.ip("\(option) route add local default dev lo table 77")
+        }
+        func count(_ kind: String, _ name: Substring) throws -> Int {
+            let rows = try namespace.run("cat /proc/net/snmp").split(separator: "\n").map { $0.split(separator: " ") }
+            let own = rows.filter { $0.first == "\(kind):" }
+            let column = try #require(own.first?.firstIndex(of: name))
+            return try #require(Int(own[1][column]))
+        }
+        for transport in [Transport.https, .quic, .dns] { #expect(try verdicts(transport) == [.unknown, .unknown]) }
+        // They are dropped before a socket is searched for, or a reset or an ICMP error is sent.
+        try namespace.wait(for: "wrong checksums") {
+            try count("Tcp", "InCsumErrors") == 2 && count("Udp", "InCsumErrors") == 2
+        }
+        #expect(try count("Tcp", "OutRsts") == 0 && count("Udp", "NoPorts") == 0)
     }
 
     @Test func `an address or a name that a filter is for counts at once (S55)`() async throws {

@@ -39,10 +39,15 @@ static socklen_t make_target(target_t *target, const uint8_t *address, int lengt
     return sizeof target->in6;
 }
 
-static int make_socket(int family, int protocol) {
-    int type = protocol == IPPROTO_TCP ? SOCK_RAW : SOCK_DGRAM;
+static socklen_t make_loopback(target_t *target, int family) {
+    const uint8_t address4[4] = {127, 0, 0, 1}, address6[16] = {[15] = 1};
+    return make_target(target, family == AF_INET ? address4 : address6, family == AF_INET ? 4 : 16, 0, 0);
+}
+
+static int make_socket(int family, int protocol, int is_raw) {
+    int type = is_raw ? SOCK_RAW : SOCK_DGRAM;
     int descriptor = socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);
-    if (descriptor < 0 || type != SOCK_RAW) return descriptor;
+    if (descriptor < 0 || !is_raw) return descriptor;
     // A raw socket hears all that comes in of its protocol, which nobody reads here.
     struct sock_filter drop = BPF_STMT(BPF_RET | BPF_K, 0);
     struct sock_fprog program = {.len = 1, .filter = &drop};
@@ -57,11 +62,31 @@ static int mtu_of(int descriptor, uint32_t interface) {
     return request.ifr_mtu;
 }
 
+enum { oversize = 65000 };
+
+// Whether what is sent is too large for an interface, or, without one, for all but the loopback interface.
+static int is_too_large(int descriptor, uint32_t interface) {
+    if (interface) {
+        int mtu = mtu_of(descriptor, interface);
+        return mtu > 0 && mtu <= oversize;
+    }
+    struct if_nameindex *all = if_nameindex();
+    int result = all != NULL;
+    for (struct if_nameindex *each = all; each && each->if_index; each++) {
+        struct ifreq request = {0};
+        strncpy(request.ifr_name, each->if_name, sizeof request.ifr_name - 1);
+        int is_loopback = !ioctl(descriptor, SIOCGIFFLAGS, &request) && request.ifr_flags & IFF_LOOPBACK;
+        if (!is_loopback && mtu_of(descriptor, each->if_index) > oversize) result = 0;
+    }
+    if (all) if_freenameindex(all);
+    return result;
+}
+
 // What is sent: more than fits the MTU of any interface but the loopback interface, and nothing that can be compressed.
 //
-// Of TCP it begins with the header of a first segment. A checksum of 0 keeps a receiver from answering; filters at the
-// output hook do not look at it. A source port of its own each time has no entry in the table of connections yet.
-enum { oversize = 65000 };
+// From a raw socket it begins with the header of a first TCP segment or of a UDP datagram, whose checksum is wrong: no receiver
+// accepts it or answers, and filters at the output hook do not look at it. A source port of its own each time has no entry in
+// the table of connections yet.
 static uint8_t oversized[oversize];
 
 static void fill_oversized(void) {
@@ -72,59 +97,92 @@ static void fill_oversized(void) {
     }
 }
 
-static void write_syn(uint8_t *bytes, uint16_t port) {
+static uint32_t add(uint32_t sum, const void *bytes, size_t length) {
+    uint16_t word;
+    for (size_t i = 0; i + 2 <= length; i += 2) {
+        memcpy(&word, (const uint8_t *)bytes + i, 2);
+        sum += ntohs(word);
+        sum = (sum & 0xFFFF) + (sum >> 16);
+    }
+    return sum;
+}
+
+// Writes a header from the socket's own address to the target; gives its length, 0 when there is none.
+static size_t write_header(uint8_t *bytes, int descriptor, int protocol, const target_t *target, uint16_t port) {
+    target_t own;
+    socklen_t size = sizeof own;
+    if (getsockname(descriptor, &own.any, &size)) return 0;
     uint8_t source[2] = {0x03, 0x03};
     if (getrandom(source, sizeof source, GRND_NONBLOCK) < 0) source[1] = 0x05;
-    const uint8_t header[20] = {
-        [0] = source[0] | 0xC0, source[1], (uint8_t)(port >> 8), (uint8_t)port,
-        [12] = 5 << 4, [13] = 0x02, [14] = 0xFF, 0xFF,
-    };
-    memcpy(bytes, header, sizeof header);
+    size_t length = protocol == IPPROTO_TCP ? 20 : 8;
+    uint16_t whole = (uint16_t)(length + oversize);
+    uint8_t header[20] = {source[0] | 0xC0, source[1], (uint8_t)(port >> 8), (uint8_t)port};
+    if (protocol == IPPROTO_TCP) header[12] = 5 << 4, header[13] = 0x02, header[14] = 0xFF, header[15] = 0xFF;
+    else header[4] = (uint8_t)(whole >> 8), header[5] = (uint8_t)whole;
+    uint32_t sum = (uint32_t)protocol + whole;
+    int is4 = own.any.sa_family == AF_INET;
+    sum = add(sum, is4 ? (const void *)&own.in.sin_addr : (const void *)&own.in6.sin6_addr, is4 ? 4 : 16);
+    sum = add(sum, is4 ? (const void *)&target->in.sin_addr : (const void *)&target->in6.sin6_addr, is4 ? 4 : 16);
+    sum = add(add(sum, header, length), oversized, sizeof oversized);
+    // Right but for one bit; of UDP 0 would be none, which 0xFFFF stands for.
+    uint16_t wrong = (uint16_t)~sum ^ 0x0100;
+    if (wrong == 0 || wrong == 0xFFFF) wrong ^= 0x0200;
+    memcpy(header + (protocol == IPPROTO_TCP ? 16 : 6), (uint8_t[2]){(uint8_t)(wrong >> 8), (uint8_t)wrong}, 2);
+    memcpy(bytes, header, length);
+    return length;
 }
 
 // Sends a packet that is larger than the MTU and must not be fragmented: after all hooks the kernel drops it (EMSGSIZE).
 //
 // It is queued (MSG_MORE) while the socket may fragment, else it would be refused before the hooks; MSG_PROBE lets a queued
 // packet go without another check of its size. IP_PMTUDISC_PROBE compares with the MTU of the interface, whatever the
-// route has.
-static int send_oversized(int descriptor, int family, int protocol, uint16_t port, uint32_t interface) {
+// route has. A socket that is bound to nothing is connected to another address before the packet goes: the kernel would hold
+// its own ICMP error for one about the path to the first.
+static int send_oversized(int descriptor, int protocol, const target_t *target, socklen_t length, uint16_t port, int is_raw,
+                          int is_bound) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     enum { msg_probe = 0x10 };
-    int mtu = mtu_of(descriptor, interface);
-    int level = family == AF_INET ? IPPROTO_IP : IPPROTO_IPV6;
+    int family = target->any.sa_family, level = family == AF_INET ? IPPROTO_IP : IPPROTO_IPV6;
     int option = family == AF_INET ? IP_MTU_DISCOVER : IPV6_MTU_DISCOVER;
     int fragments = family == AF_INET ? IP_PMTUDISC_WANT : IPV6_PMTUDISC_WANT;
     int never = family == AF_INET ? IP_PMTUDISC_PROBE : IPV6_PMTUDISC_PROBE;
-    if (mtu <= 0 || mtu > oversize) return NWP_OUTPUT_UNKNOWN;
     pthread_once(&once, fill_oversized);
-    uint8_t syn[20];
-    write_syn(syn, port);
-    struct iovec parts[2] = {{.iov_base = syn, .iov_len = protocol == IPPROTO_TCP ? sizeof syn : 0},
+    uint8_t header[20];
+    size_t header_length = is_raw ? write_header(header, descriptor, protocol, target, port) : 0;
+    if (is_raw && !header_length) return NWP_OUTPUT_UNKNOWN;
+    struct iovec parts[2] = {{.iov_base = header, .iov_len = header_length},
                              {.iov_base = oversized, .iov_len = sizeof oversized}};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    target_t loopback;
+    socklen_t size = make_loopback(&loopback, family);
     if (setsockopt(descriptor, level, option, &fragments, sizeof fragments) ||
         sendmsg(descriptor, &message, MSG_DONTWAIT | MSG_MORE) < 0 ||
-        setsockopt(descriptor, level, option, &never, sizeof never))
+        setsockopt(descriptor, level, option, &never, sizeof never) ||
+        (!is_bound && connect(descriptor, &loopback.any, size)))
         // What is queued is dropped with the socket.
         return NWP_OUTPUT_UNKNOWN;
-    if (send(descriptor, "", 0, MSG_DONTWAIT | msg_probe) >= 0) return NWP_OUTPUT_RELEASED;
+    if (sendto(descriptor, "", 0, MSG_DONTWAIT | msg_probe, &target->any, length) >= 0) return NWP_OUTPUT_RELEASED;
+    if (errno == EMSGSIZE) return NWP_OUTPUT_OPEN;
+    if (errno == EPERM) return NWP_OUTPUT_FILTER;
     // Another error comes from the route of a marked packet, which without the bound interface may be another one.
-    return errno == EMSGSIZE ? NWP_OUTPUT_OPEN : errno == EPERM ? NWP_OUTPUT_FILTER : NWP_OUTPUT_UNKNOWN;
+    int is_refused = errno == EINVAL || errno == EACCES || errno == EHOSTUNREACH || errno == ENETUNREACH;
+    return is_refused && !is_bound ? NWP_OUTPUT_FILTER : NWP_OUTPUT_UNKNOWN;
 }
 
 int nwp_test_output(int protocol, const uint8_t *address, int length, uint16_t port, uint32_t interface, int sends) {
-    int family = length == 4 ? AF_INET : AF_INET6, index = (int)interface;
-    int descriptor = make_socket(family, protocol);
+    int family = length == 4 ? AF_INET : AF_INET6, index = (int)interface, is_raw = protocol == IPPROTO_TCP || !interface;
+    int descriptor = make_socket(family, protocol, is_raw);
     if (descriptor < 0) return NWP_OUTPUT_UNKNOWN;
     target_t target;
     // IPv6 takes the port of a raw socket for its protocol.
-    socklen_t size = make_target(&target, address, length, protocol == IPPROTO_TCP ? 0 : port, interface);
+    socklen_t size = make_target(&target, address, length, is_raw ? 0 : port, interface);
     int verdict = NWP_OUTPUT_UNKNOWN;
     // The interface keeps a rule that changes mark or destination from leading the packet to another one, such as the
     // loopback interface, whose MTU is larger.
-    if (!setsockopt(descriptor, SOL_SOCKET, SO_BINDTOIFINDEX, &index, sizeof index)) {
+    if (!interface || !setsockopt(descriptor, SOL_SOCKET, SO_BINDTOIFINDEX, &index, sizeof index)) {
         if (connect(descriptor, &target.any, size)) verdict = errno == EPERM ? NWP_OUTPUT_POLICY : NWP_OUTPUT_UNKNOWN;
-        else if (sends) verdict = send_oversized(descriptor, family, protocol, port, interface);
+        else if (sends && is_too_large(descriptor, interface))
+            verdict = send_oversized(descriptor, protocol, &target, size, port, is_raw, index != 0);
     }
     close(descriptor);
     return verdict;
@@ -162,7 +220,7 @@ static int own_icmp_error(int descriptor, int family) {
 int nwp_test_tunnel(const uint8_t *address, int length) {
     int family = length == 4 ? AF_INET : AF_INET6, one = 1, result = 0;
     int level = family == AF_INET ? IPPROTO_IP : IPPROTO_IPV6;
-    int descriptor = make_socket(family, IPPROTO_UDP);
+    int descriptor = make_socket(family, IPPROTO_UDP, 0);
     if (descriptor < 0) return 0;
     target_t target;
     socklen_t size = make_target(&target, address, length, 443, 0);
@@ -210,9 +268,8 @@ int nwp_kept_header(int family) {
     // Two sockets: what rewrites the source does not keep the datagram from arriving.
     int receiver = socket(family, type, 0), sender = socket(family, type, 0), one = 1, result;
     int is4 = family == AF_INET, level = is4 ? IPPROTO_IP : IPPROTO_IPV6, whole = IP_PMTUDISC_DO;
-    const uint8_t loopback4[4] = {127, 0, 0, 1}, loopback6[16] = {[15] = 1};
     target_t target;
-    socklen_t size = make_target(&target, is4 ? loopback4 : loopback6, is4 ? 4 : 16, 0, 0);
+    socklen_t size = make_loopback(&target, family);
     if (receiver < 0 || sender < 0 || bind(receiver, &target.any, size) || getsockname(receiver, &target.any, &size) ||
         (is4 && (mark_fragmentable(receiver) || setsockopt(sender, level, IP_MTU_DISCOVER, &whole, sizeof whole))) ||
         setsockopt(receiver, level, is4 ? IP_RECVTTL : IPV6_RECVHOPLIMIT, &one, sizeof one) ||

@@ -61,11 +61,12 @@ public protocol KernelSource: AnyObject {
     /// What connect(2) of a UDP socket gives, which sends nothing; `nil` where, as in a recording, nobody can tell.
     func connect(_ query: RouteQuery) -> ConnectAnswer?
     /// Whether a packet filter or an IPsec policy refuses packets of this process; ``OutputVerdict/unknown`` where, as in a
-    /// recording, nobody can tell; unless it `sends` a packet, which does not leave, it is about policies only.
+    /// recording, nobody can tell; unless it `sends` a packet, which does not leave, it is about policies only. Without an
+    /// interface it is about packets that go where a mark leads that a rule sets.
     func output(
         of transport: Transport,
         to destination: IPAddress,
-        by index: Int,
+        by index: Int?,
         sends: Bool
     ) -> OutputVerdict
     /// The packet filters of this machine, which are not read again while they are those of `previous`; `nil` where they
@@ -105,7 +106,7 @@ extension KernelSource {
     public func output(
         of transport: Transport,
         to destination: IPAddress,
-        by index: Int,
+        by index: Int?,
         sends: Bool
     ) -> OutputVerdict { .unknown }
 

@@ -103,7 +103,7 @@ public final class LiveKernel: MessageSource {
     public func output(
         of transport: Transport,
         to destination: IPAddress,
-        by index: Int,
+        by index: Int?,
         sends: Bool
     ) -> OutputVerdict {
         let (number, port) = (transport.number, transport.port)

@@ -6,7 +6,7 @@
 
 enum {
     NWP_OUTPUT_OPEN = 0,
-    /// Refused by an IPsec policy, or by a packet filter.
+    /// Refused by an IPsec policy, or by a packet filter or the route of a packet that it marks.
     NWP_OUTPUT_POLICY = 1,
     NWP_OUTPUT_FILTER = 2,
     /// A rule let the packet go on that was tried, whole or in fragments.
@@ -21,6 +21,10 @@ enum {
 /// What meets them is a packet to that address that is larger than the MTU of the interface and must not be fragmented: the
 /// kernel drops it behind the hooks, whatever its TTL (ip_finish_output, ip6_finish_output). It leaves only where a rule
 /// lets IPv4 packets be fragmented (clears DF), or sends copies.
+///
+/// With an interface of 0 the packet is bound to none, and goes where a mark leads that a rule sets: it is unknown where any
+/// interface but the loopback interface has a larger MTU, and without CAP_NET_RAW. By the loopback interface it comes back with a
+/// wrong checksum, with which no socket of TCP or UDP accepts it.
 int nwp_test_output(int protocol, const uint8_t *address, int length, uint16_t port, uint32_t interface, int sends);
 
 /// Sends an empty UDP datagram with a TTL of 1 to port 443 of an address of 4 or 16 bytes, and reads what this machine itself
