@@ -9,6 +9,7 @@ VXLAN = uplink4("v0") + [
     "ip link add vx0 index 22 address 02:22:00:00:00:01 type vxlan id 7 remote 10.1.0.9 dstport 4789 dev v0"] + up("vx0")
 
 DROPS = "a device that drops what it is given"
+UNTIL_RESOLVED = "a port of a bridge works as long as the neighbour entry of its router from before"
 
 
 def ordinary():
@@ -163,9 +164,10 @@ def compound_devices():
     found += one("bridge/without a port", ["ip link add br0 index 20 address 02:20:00:00:00:01 type bridge"] + up("br0"),
                  address4("br0") + default4("br0"))
     found += one("bridge/uplink becomes a port", V4 + ["ip link add br0 index 20 address 02:20:00:00:00:01 type bridge"]
-                 + up("br0"), ["ip link set v0 master br0"])
+                 + up("br0"), ["ip link set v0 master br0"], limit=UNTIL_RESOLVED)
     found += one("bridge/uplink becomes a port, second uplink", BOTH + [
-        "ip link add br0 index 20 address 02:20:00:00:00:01 type bridge"] + up("br0"), ["ip link set v0 master br0"])
+        "ip link add br0 index 20 address 02:20:00:00:00:01 type bridge"] + up("br0"), ["ip link set v0 master br0"],
+        limit=UNTIL_RESOLVED)
     found += one("bridge/address moves from the port to the bridge", V4 + [
         "ip link add br0 index 20 address 02:20:00:00:00:01 type bridge"] + up("br0"), [
         "ip link set v0 master br0", "ip address flush dev v0", "ip address add 10.1.0.2/24 dev br0",
