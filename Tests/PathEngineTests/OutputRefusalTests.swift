@@ -344,6 +344,22 @@ import Testing
         #expect(kept() == [all, all])
     }
 
+    @Test func `only tables that packets meet on their way out are read (S55)`() throws {
+        let rules = "jump t; }; chain t { ip frag-off set 0; }"
+        let hooks = ["input", "prerouting", "forward"].map {
+            "chain \($0) { type filter hook \($0) priority 0; jump t; };"
+        }
+        try namespace.run([
+            "nft",
+            "table ip m { \(hooks.joined()) chain o { type filter hook output priority 0; }; chain x { \(rules); }",
+        ])
+        #expect(try !PacketFilter.read().may(.release, .ipv4))
+        try namespace.run(["nft", "table inet n { chain p { type filter hook postrouting priority 0; \(rules); }"])
+        #expect(try PacketFilter.read().may(.release, .ipv4))
+        try namespace.run(["nft", "delete table inet n; add rule ip m o counter"])
+        #expect(try PacketFilter.read().may(.release, .ipv4), "a chain may be jumped to from any of its table")
+    }
+
     @Test func `rules that did not change are not read again`() throws {
         try filter("drop")
         let first = try PacketFilter.read()

@@ -19,7 +19,7 @@ struct FilterRule {
     private var comparesFamily = false
 
     /// The families that pass a table: `NFPROTO_INET`, `NFPROTO_IPV4` and `NFPROTO_IPV6`.
-    private static let passing: [UInt8: [AddressFamily]] = [1: [.ipv4, .ipv6], 2: [.ipv4], 10: [.ipv6]]
+    fileprivate static let passing: [UInt8: [AddressFamily]] = [1: [.ipv4, .ipv6], 2: [.ipv4], 10: [.ipv6]]
 
     /// Reads an NFT_MSG_NEWRULE (the NFTA_RULE_* of linux/netfilter/nf_tables.h).
     /// - Returns: `nil` for one of another family.
@@ -132,12 +132,26 @@ struct FilterRule {
 
 /// All rules of nf_tables, as far as they decide whether a packet that is tried may leave the machine.
 struct FilterRules {
+    /// A table, by its family and name.
+    struct Table: Hashable {
+        var family: UInt8
+        var name: String
+    }
+
+    /// Those whose rules packets of this machine may meet when they leave: jumps stay in their table.
+    private(set) var tables: Set<Table> = []
     /// The hooks that base chains are called from.
     private var hooks: [FilterRule.Chain: UInt32] = [:]
     private(set) var effects: [AddressFamily: FilterEffects] = [:]
 
     /// Adds a chain; all chains come before the rules.
-    mutating func add(_ base: BaseChain) { hooks[base.chain] = base.hook }
+    mutating func add(_ base: BaseChain) {
+        hooks[base.chain] = base.hook
+        guard base.uses > 0, [BaseChain.output, BaseChain.postrouting].contains(base.hook),
+            FilterRule.passing[base.chain.family] != nil
+        else { return }
+        tables.insert(Table(family: base.chain.family, name: base.chain.table))
+    }
 
     /// Adds a rule, which counts unless its chain is called elsewhere than packets of this machine pass when they leave; no
     /// chain leads to a base chain.

@@ -99,10 +99,13 @@ public struct PacketFilter: Hashable, Sendable {
             if let chain = Chain(base) { chains.append(chain) }
             rules.add(base)
         }
-        isConsistent =
-            try socket.exchange(.filterRules, sequence: 3) { _, body in
-                if let rule = FilterRule(decoding: body) { rules.add(rule) }
-            } && isConsistent
+        // Other tables may have very many.
+        for (number, table) in rules.tables.enumerated() {
+            isConsistent =
+                try socket.exchange(.filterRules(of: table), sequence: UInt32(number) + 3) { _, body in
+                    if let rule = FilterRule(decoding: body) { rules.add(rule) }
+                } && isConsistent
+        }
         // Rules that changed meanwhile are announced, and read again.
         return PacketFilter(generation: isConsistent ? generation : 0, chains: chains, effects: rules.effects)
     }
@@ -115,8 +118,12 @@ extension Question {
     fileprivate static let filterGeneration = Question(type: filters | 16, flags: 0, body: [0, 0, 0, 0])
     /// NFT_MSG_GETCHAIN with `struct nfgenmsg`, of all families.
     fileprivate static let filterChains = Question(type: filters | 4, flags: dump, body: [0, 0, 0, 0])
-    /// NFT_MSG_GETRULE, likewise.
-    fileprivate static let filterRules = Question(type: filters | 7, flags: dump, body: [0, 0, 0, 0])
+    /// NFT_MSG_GETRULE with NFTA_RULE_TABLE.
+    fileprivate static func filterRules(of table: FilterRules.Table) -> Question {
+        var question = Question(type: filters | 7, flags: dump, body: [table.family, 0, 0, 0])
+        question.add(1, Array(table.name.utf8) + [0])
+        return question
+    }
 }
 
 /// A chain of nf_tables that the kernel calls at a hook, as an NFT_MSG_NEWCHAIN describes it (the NFTA_CHAIN_* of
