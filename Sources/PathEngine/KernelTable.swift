@@ -21,6 +21,8 @@ public final class KernelTable: ForwardingTable {
     private var rulesMatchTransport = false
     /// The interfaces with routes that the kernel did not make itself.
     private var carrying: Set<Int>?
+    /// Whether there are too many routes to read them after each change of one.
+    private var hasManyRoutes = false
     private var acceptsFromVRFs: [Transport: Bool] = [:]
     /// What tunnels make of packets; not those that they refuse, which are found out each time.
     private var tunnels: [Packet: TunnelAnswer] = [:]
@@ -34,8 +36,8 @@ public final class KernelTable: ForwardingTable {
     private var isFilterRead = false
     /// What rules leave as it is, where the chains may not be read.
     private var kept: [AddressFamily: KeptHeader] = [:]
-    /// Packets that a rule let go when they were tried, until the rules are known to be other ones.
-    private var released: Set<Packet> = []
+    /// Packets that a rule let go when they were tried, until the rules are known to be other ones, and after which audit.
+    private var released: [Packet: Int] = [:]
 
     private struct Packet: Hashable {
         let transport: Transport
@@ -62,14 +64,14 @@ public final class KernelTable: ForwardingTable {
         let concernsRules = batch.notices.contains(where: \.event.concernsRules)
         if concernsRoutes {
             outdateDefaultRoutes()
-            carrying = nil
+            if !hasManyRoutes || batch.notices.contains(where: \.event.concernsLinks) { carrying = nil }
         }
-        for notice in batch.notices where !tunnels.isEmpty || !accepted.isEmpty || !answers.isEmpty {
+        for notice in batch.notices
+        where !tunnels.isEmpty || !accepted.isEmpty || !answers.isEmpty || !released.isEmpty {
             forget(after: notice.event)
         }
         if concernsRules { knownRules = nil }
-        // Marked packets go by the same routes.
-        if concernsRoutes || concernsRules, reroutes { answers = [:] }
+        if concernsRoutes || concernsRules { outdateAnswers() }
     }
 
     /// Anything may have changed.
@@ -91,7 +93,9 @@ public final class KernelTable: ForwardingTable {
         switch event {
         case .route, .nexthop: index = nil
         case .link(let link): index = link.index
-        case .linkRemoved(let removed, _): index = removed
+        case .linkRemoved(let removed, _):
+            index = removed
+            released = released.filter { $0.key.index != removed }
         case .address(let address), .addressRemoved(let address): index = address.index
         default: return
         }
@@ -114,8 +118,11 @@ public final class KernelTable: ForwardingTable {
         outdateDefaultRoutes()
         tunnels = [:]
         accepted = [:]
-        if reroutes { answers = [:] }
+        outdateAnswers()
     }
+
+    /// Routes are other ones, by which marked packets go too; from another source a rule may let packets pass.
+    private func outdateAnswers() { answers = reroutes ? [:] : answers.filter { $0.value == .open } }
 
     /// Whether what becomes of packets behind the table may rest on routes: so it may where the chains may not be read.
     var reroutes: Bool { filter.map { $0.reroutes(.ipv4) || $0.reroutes(.ipv6) } ?? isFilterRead }
@@ -129,7 +136,7 @@ public final class KernelTable: ForwardingTable {
     /// IPsec policies are other ones.
     func outdatePolicies() {
         outdateOutput()
-        if filter != nil { released = [] }
+        if filter != nil { released = [:] }
     }
 
     /// Default routes may have come, gone or run out.
@@ -156,7 +163,7 @@ public final class KernelTable: ForwardingTable {
         guard !isFilterRead else { return }
         let old = filter?.generation
         filter = source.packetFilter(after: filter)
-        if let filter, filter.generation != old { released = [] }
+        if let filter, filter.generation != old { released = [:] }
         kept = [:]
         if filter == nil { for family in AddressFamily.allCases { kept[family] = source.keptHeader(family) } }
         isFilterRead = true
@@ -168,10 +175,14 @@ public final class KernelTable: ForwardingTable {
         return kept[family]?.contains(effect == .release ? .dontFragment : .hopLimit) ?? false
     }
 
+    /// A day of audits: so often at most something may leave that is not to, where nobody knows when the rules change.
+    private static let auditsUntilRetry = 2880
+
     private func answer(to packet: Packet) -> OutputAnswer {
         readFilter()
         let family = packet.destination.family
-        let mayTry = isWithout(.release, family) && !released.contains(packet)
+        let isReleased = released[packet].map { audits - $0 < Self.auditsUntilRetry } ?? false
+        let mayTry = isWithout(.release, family) && !isReleased
         let verdict = source.output(of: packet.transport, to: packet.destination, by: packet.index, sends: mayTry)
         switch verdict {
         case .open:
@@ -181,7 +192,7 @@ public final class KernelTable: ForwardingTable {
         case .filtered where filter?.mayRefuseBoundOnly ?? false: return .unknown
         case .unknown: return .unknown
         case .released:
-            released.insert(packet)
+            released[packet] = audits
             return .unknown
         case .blocked: return .refused(.ipsecPolicy)
         case .filtered: return .refused(.filter(filter?.chains(family) ?? []))
@@ -193,7 +204,7 @@ public final class KernelTable: ForwardingTable {
     private func reroutedAnswer(to packet: Packet) -> OutputAnswer {
         switch source.output(of: packet.transport, to: packet.destination, by: nil, sends: true) {
         case .filtered: return .refused(.filter(filter?.chains(packet.destination.family) ?? []))
-        case .released: released.insert(packet)
+        case .released: released[packet] = audits
         // By which interface it leaves is not known.
         case .open, .blocked, .unknown: break
         }
@@ -230,16 +241,22 @@ public final class KernelTable: ForwardingTable {
         return Array(Set(marks).sorted().prefix(4))
     }
 
+    /// More routes than this are read again at audits and when links or addresses change, not after each change of a route.
+    private static let many = 1000
+
     public func carriesRoutes(_ index: Int) -> Bool {
         if let carrying { return carrying.contains(index) }
         var carrying: Set<Int> = []
+        var count = 0
         for family in AddressFamily.allCases {
             _ = try? source.routes(family, type: .unicast, limit: Self.most) { entry in
                 carrying.formUnion(entry.answer.carriers)
+                count += 1
                 return false
             }
         }
         self.carrying = carrying
+        hasManyRoutes = count > Self.many
         return carrying.contains(index)
     }
 

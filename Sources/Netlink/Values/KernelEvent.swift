@@ -34,6 +34,14 @@ public enum KernelEvent: Hashable, Sendable {
 
     public var concernsRules: Bool { if case .rule = self { true } else { false } }
 
+    /// Whether links or addresses may be other ones.
+    public var concernsLinks: Bool {
+        switch self {
+        case .link, .linkRemoved, .address, .addressRemoved: true
+        default: false
+        }
+    }
+
     /// Whether routes may have come or gone with it, some of which the kernel does not tell by themselves.
     public var concernsRoutes: Bool {
         switch self {

@@ -1,0 +1,97 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Addressing
+import LinuxIO
+import Netlink
+import PathModel
+import TestSupport
+import Testing
+
+@testable import PathEngine
+
+/// How often what answers rest on is read, and packets are tried.
+@Suite(.inNamespace) struct KernelTableTests {
+    private static func batch(_ event: KernelEvent) -> EventBatch {
+        let notice = KernelNotice(type: MessageType(rawValue: 24), event: event)
+        return EventBatch(notices: [notice], boot: .zero, wall: KernelClock().wall)
+    }
+
+    private static let defaultRoute = KernelEvent.route(
+        RouteNotice(family: .ipv4, prefixLength: 0, table: 254, removed: false)
+    )
+
+    @Test(arguments: [(10, true), (2_000, false)])
+    func `many routes are not read again after each change of one (S18)`(count: Int, isReadAgain: Bool) throws {
+        let namespace = Namespace.current
+        let peer = try Namespace()
+        try namespace.uplink("v0", 1, to: peer)
+        let index = try #require(try LiveKernel().link(named: "v0")).index
+        let routes = (0..<count).map { "route add 198.18.\($0 / 250).\($0 % 250) via 10.1.0.1 dev v0" }
+        try namespace.ipBatch(routes)
+        let kernel = try LiveKernel()
+        let table = KernelTable(kernel)
+        #expect(table.carriesRoutes(index))
+        let once = kernel.questions
+        table.outdate(by: Self.batch(Self.defaultRoute))
+        #expect(table.carriesRoutes(index) && (kernel.questions > once) == isReadAgain)
+        try namespace.ip("route flush root 198.18.0.0/15")
+        try namespace.ip("route flush default")
+        try namespace.ip("-6 route flush default")
+        table.outdate(by: Self.batch(.linkRemoved(index: 9, name: "gone")))
+        #expect(!table.carriesRoutes(index))
+        withExtendedLifetime(peer) {}
+    }
+
+    /// A kernel where nobody may read the rules.
+    private final class Unreadable: MessageSource {
+        private(set) var tried = 0
+        /// What becomes of what is tried.
+        var verdict: OutputVerdict
+
+        init(_ verdict: OutputVerdict) { self.verdict = verdict }
+
+        func ask(
+            _ question: Question,
+            each: (UInt16, Span<UInt8>) -> Bool
+        ) throws(NetlinkError) -> Completion { .done(isConsistent: true) }
+
+        func pauseBeforeRetry() {}
+
+        func keptHeader(_ family: AddressFamily) -> KeptHeader { [.dontFragment, .hopLimit] }
+
+        func output(
+            of transport: Transport,
+            to destination: IPAddress,
+            by index: Int?,
+            sends: Bool
+        ) -> OutputVerdict {
+            tried += sends ? 1 : 0
+            return sends ? verdict : .unknown
+        }
+    }
+
+    @Test func `what a rule let go is not tried again for a day, unless the interface is another one (S55)`() {
+        let kernel = Unreadable(.released)
+        let table = KernelTable(kernel)
+        func answer() -> OutputAnswer { table.output(of: .quic, to: .v4(0x0101_0101), by: 2) }
+        for _ in 0..<2_880 {
+            #expect(answer() == .unknown)
+            table.outdate()
+        }
+        #expect(kernel.tried == 1)
+        #expect(answer() == .unknown && kernel.tried == 2)
+        table.outdate(by: Self.batch(.linkRemoved(index: 2, name: "v0")))
+        #expect(answer() == .unknown && kernel.tried == 3)
+    }
+
+    @Test func `what is refused may pass from the source of another route (S55)`() {
+        let kernel = Unreadable(.filtered)
+        let table = KernelTable(kernel)
+        func answer() -> OutputAnswer { table.output(of: .quic, to: .v4(0x0101_0101), by: 2) }
+        #expect(answer().isRefused)
+        kernel.verdict = .open
+        #expect(answer().isRefused && kernel.tried == 1)
+        table.outdate(by: Self.batch(Self.defaultRoute))
+        #expect(answer() == .open && kernel.tried == 2)
+    }
+}
