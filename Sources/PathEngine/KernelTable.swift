@@ -260,6 +260,8 @@ public final class KernelTable: ForwardingTable {
         return carrying.contains(index)
     }
 
+    public func neighbors(on index: Int) -> [Neighbor] { (try? source.neighbors(index: index))?.values ?? [] }
+
     /// After how many audits a datagram is sent again into a tunnel that accepted one.
     private static let repeatAudits = 10
 

@@ -178,6 +178,20 @@ import Testing
         let entry = Neighbor(index: 2, address: .v4(0x0808_0808), state: .stale)
         _ = world.state.apply(.neighbor(entry, removed: false), at: world.now)
         #expect(world.path().warnings == [])
+        world.policy.isGatewayStrict = false
+        let failed = Neighbor(index: 2, address: .v4(0x0808_0808), state: .failed)
+        _ = world.state.apply(.neighbor(failed, removed: false), at: world.now)
+        #expect(world.path().warnings == [.gatewayUnresolved])
+        // So is another destination, unless it is on the own network, or was last there long ago.
+        let other = Neighbor(index: 2, address: .v4(0xCB00_7109), state: .stale)
+        for (address, seconds, answers) in [(0xCB00_7109, 20, true), (0xC000_0209, 0, false), (0xCB00_7109, 60, false)]
+        {
+            var neighbor = other
+            neighbor.address = .v4(UInt32(address))
+            neighbor.confirmed = .seconds(seconds)
+            world.table.neighbors = [neighbor]
+            #expect(world.path().warnings.isEmpty == answers, "\(address)")
+        }
         // Nothing has to answer on a link without ARP.
         world.change("eth0") { $0.flags.insert([.pointToPoint, .noARP]) }
         #expect(world.path().ipv4?.isOnLink == false && world.evaluate().neighbors.rivals.isEmpty)

@@ -75,6 +75,11 @@ struct FakeTable: ForwardingTable {
 
     func output(of transport: Transport, to destination: IPAddress, by index: Int) -> OutputAnswer { output }
 
+    /// What the kernel knows of neighbours on any link.
+    var neighbors: [Neighbor] = []
+
+    func neighbors(on index: Int) -> [Neighbor] { neighbors }
+
     /// What tunnels make of packets, by interface index.
     var tunnels: [Int: TunnelAnswer] = [:]
 

@@ -52,18 +52,22 @@ extension EvaluationRound {
 
     /// Whether destinations beyond such a link did not answer when packets went there, and none did.
     func isUnanswered(_ leg: RouteLeg, of way: Uplink, with queries: inout RouteSurvey) -> Bool {
-        guard isOnLinkDefault(leg, of: way.answer, way.family) else { return false }
+        let (family, index) = (way.family, leg.index)
+        guard isOnLinkDefault(leg, of: way.answer, family) else { return false }
         let servers = classifier.facts.dns.servers + (classifier.facts.dns.upstream ?? [])
         let destinations = [way.probe] + servers.map(\.address.address.unmapped)
-        let own = (classifier.state.addresses[leg.index] ?? []).map {
+        let own = (classifier.state.addresses[index] ?? []).map {
             IPPrefix($0.value.address, length: $0.value.prefixLength)
         }
-        let keys = Set(destinations.filter { $0.family == way.family && !$0.isLoopback })
+        let keys = Set(destinations.filter { $0.family == family && !$0.isLoopback })
             .filter { address in !own.contains { $0.contains(address) } }
-            .map { NeighborKey(index: leg.index, address: $0) }
+            .map { NeighborKey(index: index, address: $0) }
         queries.neighbors.rivals.formUnion(keys)
         let answers = keys.compactMap(classifier.state.hasAnswered)
-        return answers.contains(false) && !answers.contains(true)
+        guard answers.contains(false), !answers.contains(true) else { return false }
+        return !queries.table.neighbors(on: index).contains { other in
+            other.address.family == family && !own.contains { $0.contains(other.address) } && other.answeredLately
+        }
     }
 
     private func keys(of routes: [RouteAnswer]) -> [NeighborKey] { routes.flatMap { $0.legs.compactMap(\.router) } }
@@ -117,6 +121,13 @@ struct EqualDefaults {
         }
         last = resort
         return resort < 0 ? 0 : states.indices.filter { states[$0] != nil }[resort]
+    }
+}
+
+extension Neighbor {
+    /// Whether it was there a short time ago: after 45 s at most the kernel no longer relies on that (NUD_REACHABLE).
+    fileprivate var answeredLately: Bool {
+        [.reachable, .stale, .delay, .probe].contains(state) && confirmed.map { $0 < .seconds(45) } ?? false
     }
 }
 

@@ -23,6 +23,9 @@ public protocol ForwardingTable {
     /// Whether an interface has a route that the kernel did not make itself with an address, be it to a host.
     func carriesRoutes(_ index: Int) -> Bool
 
+    /// The neighbours on a link; none where they are unknown.
+    func neighbors(on index: Int) -> [Neighbor]
+
     /// What a tunnel makes of packets that the table sends into it; only `isOwn` packets of this process may be sent as a test.
     func tunnel(_ tunnel: Link, to destination: IPAddress, isOwn: Bool) -> TunnelAnswer
 
@@ -44,6 +47,9 @@ extension ForwardingTable {
 
     /// Knows of none.
     public func carriesRoutes(_ index: Int) -> Bool { false }
+
+    /// Knows of none.
+    public func neighbors(on index: Int) -> [Neighbor] { [] }
 
     /// Does not tell.
     public func output(of transport: Transport, to destination: IPAddress, by index: Int) -> OutputAnswer { .unknown }
