@@ -274,7 +274,7 @@ public struct HeadlineJudge {
 
     private var silent: Finding? {
         // Where name servers fail as well, one test that failed often enough decides for all.
-        let hosts = beyond.isEmpty && areBeyond(servers) ? servers : beyond
+        let hosts = (beyond.isEmpty && areBeyond(servers) ? servers : beyond).filter { $0.shortage == nil }
         // One closed port or wrong page is the fault of its host; where several hosts fail so, a router may answer for them.
         let isAllSilent = hosts.allSatisfy { $0.isSilent || $0.failsAtName }
         guard isDecided(hosts) || isDecided(beyond + servers), !hasInternet,
@@ -469,8 +469,9 @@ public struct HeadlineJudge {
         return max(newestFailure(of: beyond.filter { !$0.hasReply }), unanswered)
     }
 
-    /// Whether each fails, and one of those that failed after the last answer as often as its threshold.
+    /// Whether each fails that could run, and one of those that failed after the last answer as often as its threshold.
     private func isDecided(_ probes: [ProbeObservation]) -> Bool {
+        let probes = probes.filter { $0.shortage == nil }
         guard let first = firstFailure(of: probes), probes.allSatisfy({ $0.failingSince != nil }) else { return false }
         return probes.contains { $0.isFailing && ($0.failingSince ?? .zero) >= first }
     }

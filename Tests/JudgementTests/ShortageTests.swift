@@ -46,6 +46,16 @@ import Testing
         #expect(Self.headline([Self.short("web", .beyond, isFailing: false)]).state == .connected)
     }
 
+    @Test func `a test that cannot run does not keep others from being believed`() {
+        var far = Self.short("far", .beyond, isFailing: false)
+        far.answered = .seconds(250)
+        let web = ProbeObservation("web", .beyond, isFailing: true, failingSince: .seconds(270), failure: "timeout")
+        #expect(Self.headline([web]).state == .noInternet)
+        #expect(Self.headline([web, far]).state == .noInternet)
+        far.answered = .seconds(275)
+        #expect(Self.headline([web, far]).state != .noInternet)
+    }
+
     @Test func `what still answers is not put in doubt`() {
         let answered = ProbeObservation("far", .beyond, answered: .seconds(290), roundTrip: .milliseconds(12))
         let headline = Self.headline([Self.short("web", .beyond), answered])
