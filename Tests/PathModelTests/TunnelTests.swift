@@ -75,6 +75,19 @@ import Testing
         #expect(world.path().status == .satisfied)
     }
 
+    @Test func `an L2TP session runs over the only network card, to a server on its network perhaps`() {
+        var world = Self.world("l2tpeth") { $0.kind = nil }
+        world.facts.devices[7] = DeviceFacts(role: .vpn)
+        world.removeRoutes("198.51.100.9/32")
+        world.removeRoutes("0.0.0.0/0")
+        #expect(world.path().status == .satisfied && world.path().interfaces.first?.name == "t0")
+        world.unplug("eth0")
+        #expect(clause(world) == "t0 runs over eth0, which has no carrier")
+        world.link("eth1", 8)
+        world.add("203.0.113.2/24", on: "eth1")
+        #expect(world.path().status == .satisfied)
+    }
+
     @Test func `an interface that works and has a route keeps a tunnel open whose server is not known`() {
         var world = Self.world("tun")
         world.link("eth1", 8)

@@ -146,10 +146,12 @@ extension EvaluationRound {
     /// or had a default route, or has a route that somebody made, to the VPN's server perhaps.
     ///
     /// Nothing is concluded as long as one of them works, and without any: a program in another network namespace may serve
-    /// the tunnel.
+    /// the tunnel. No program serves an L2TP session, which the kernel gives no kind: any interface may carry it.
     private func unusedUnderlay(of tunnel: Link, with queries: inout RouteSurvey) -> Underlay {
         let carrying = carriers().filter { candidate in
-            classifier.memory.everAvailable.contains(candidate.index) || queries.table.carriesRoutes(candidate.index)
+            tunnel.kind == nil
+                || classifier.memory.everAvailable.contains(candidate.index)
+                || queries.table.carriesRoutes(candidate.index)
         }
         guard !carrying.isEmpty, !carrying.contains(where: \.works), !hasOtherTunnel(than: tunnel, queries)
         else { return .unknown }
