@@ -189,6 +189,27 @@ import Testing
         withExtendedLifetime(peer) {}
     }
 
+    @Test func `a router that is being resolved is known, and not every neighbour that is (S52)`() throws {
+        let peer = try Namespace()
+        try namespace.uplink("v0", 1, to: peer)
+        func isResolving() throws -> Bool {
+            try ExplanationReader.facts(
+                of: try LiveKernel(),
+                policy: PathPolicy(),
+                dns: DNSConfiguration(),
+                uid: 0,
+                at: KernelClock().boot
+            ).isResolvingRouter
+        }
+        try namespace.ip("neigh replace 10.1.0.7 dev v0 nud incomplete")
+        #expect(try !isResolving())
+        try namespace.ip("neigh replace 10.1.0.1 dev v0 nud incomplete")
+        #expect(try isResolving())
+        try namespace.ip("neigh replace 10.1.0.1 dev v0 nud failed")
+        #expect(try !isResolving())
+        withExtendedLifetime(peer) {}
+    }
+
     @Test func `a link that waits for a supplicant carries packets, and is dormant without an address`() async throws {
         let peer = try Namespace()
         try namespace.uplink("v0", 1, to: peer)

@@ -21,6 +21,13 @@ public struct ExplanationFacts: Sendable {
     /// The time since boot.
     public var now: Duration
 
+    /// Whether the router of a default route is being resolved, so that it is known soon whether it answers.
+    public var isResolvingRouter: Bool {
+        defaults.contains { route in
+            route.answer.legs.contains { $0.router.map { neighbors[$0]?.state == .incomplete } ?? false }
+        }
+    }
+
     public init(
         judge: InterfaceJudge,
         rules: [PolicyRule] = [],

@@ -92,20 +92,38 @@ struct Why: Command {
 
     private func explain(_ target: Target, _ settings: CommandConfiguration) throws(NetlinkError) -> Answer {
         let kernel = try LiveKernel()
-        let facts = try ExplanationReader.facts(
-            of: kernel,
-            policy: settings.engine.policy,
-            dns: ExplanationReader.nameServers(at: settings.resolverFile),
-            uid: geteuid(),
-            at: KernelClock().boot,
-            hasRadios: true
-        )
+        let facts = try facts(of: kernel, settings)
         let explainer = Explainer(facts, table: KernelTable(kernel))
         switch target {
         case .internet: return Answer(explanations: Self.explainInternet(explainer, names: .general))
         case .address(let address, let interface):
             return Answer(explanations: [explainer.explain(address, by: interface)])
         case .name(let name): return explain(name, explainer)
+        }
+    }
+
+    /// How long the kernel solicits a router before it calls it failed, three times a second apart, and some room.
+    private static let resolution = Duration.milliseconds(3_500)
+
+    /// Reads what explanations rest on, again while a router is being resolved, as a silent one is with each packet.
+    private func facts(
+        of kernel: LiveKernel,
+        _ settings: CommandConfiguration
+    ) throws(NetlinkError) -> ExplanationFacts {
+        let dns = ExplanationReader.nameServers(at: settings.resolverFile)
+        let end = KernelClock().boot + Self.resolution
+        while true {
+            let now = KernelClock().boot
+            let facts = try ExplanationReader.facts(
+                of: kernel,
+                policy: settings.engine.policy,
+                dns: dns,
+                uid: geteuid(),
+                at: now,
+                hasRadios: true
+            )
+            guard facts.isResolvingRouter, now < end else { return facts }
+            usleep(50_000)
         }
     }
 
