@@ -35,7 +35,7 @@ struct CheckReport: Equatable {
     /// A measured value with its thresholds: `label=value[UOM];[warn];[crit];[min];[max]`.
     struct Measure: Equatable {
         let label: String
-        /// The number; `nil` is not known, written `U`.
+        /// The number; one that is not known (`nil`) is left out: Icinga refuses the `U` of the monitoring plugin guidelines.
         let value: Double?
         var unit = ""
         var warning: CheckRange?
@@ -57,10 +57,11 @@ struct CheckReport: Equatable {
         }
 
         /// The text behind the bar.
-        var text: String {
-            let number = value.map { Self.text($0) + unit } ?? "U"
+        var text: String? {
+            guard let value else { return nil }
             let fields = [
-                number, warning?.description, critical?.description, minimum.map { "\($0)" }, maximum.map { "\($0)" },
+                Self.text(value) + unit, warning?.description, critical?.description, minimum.map { "\($0)" },
+                maximum.map { "\($0)" },
             ].map { $0 ?? "" }
             let last = fields.lastIndex { !$0.isEmpty } ?? 0
             return "\(label)=" + fields[...last].joined(separator: ";")
@@ -94,7 +95,7 @@ struct CheckReport: Equatable {
     /// The one line; a bar in it would begin performance data.
     var line: String {
         let safe = PrintableText.escape(text).map { $0 == "|" ? "/" : $0 }
-        let data = measures.map(\.text).joined(separator: " ")
+        let data = measures.compactMap(\.text).joined(separator: " ")
         return "NWPATH \(state.rawValue) - " + String(safe) + (data.isEmpty ? "" : " | \(data)")
     }
 }
