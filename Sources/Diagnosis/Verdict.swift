@@ -31,6 +31,10 @@ public struct Verdict: Hashable, Sendable {
         }
     }
 
+    /// What to do where this machine lacks ports, descriptors or memory.
+    public static let shortageAction =
+        "`ss -s` counts connections, `sysctl net.ipv4.ip_local_port_range` shows the ports; restart what uses them"
+
     public init(
         _ code: VerdictCode,
         _ severity: Severity,

@@ -23,6 +23,7 @@ public enum VerdictCode: String, Hashable, Sendable, CaseIterable {
     case addressDADFailed = "addr.dad-failed"
     case dhcpRogue = "dhcp.rogue"
     case routerRogue = "ra.rogue"
+    case hostResources = "host.resources"
     case firewallLocal = "firewall.local"
     case routeNoDefault = "route.no-default"
     case routeBlackhole = "route.blackhole"
@@ -103,7 +104,8 @@ public enum VerdictCode: String, Hashable, Sendable, CaseIterable {
             .link
         case .addressNone, .addressLinkLocalOnly, .addressDuplicate, .addressDADFailed, .dhcpRogue, .routerRogue:
             .address
-        case .firewallLocal, .routeNoDefault, .routeBlackhole, .routeDeadTunnel, .routeAsymmetric, .routeWrongGateway:
+        case .hostResources, .firewallLocal, .routeNoDefault, .routeBlackhole, .routeDeadTunnel, .routeAsymmetric,
+            .routeWrongGateway:
             .local
         case .gatewayUnresolved, .gatewayARPConflict, .gatewayNotForwarding: .gateway
         case .captivePortal, .captiveAPI, .httpIntercepted: .captive

@@ -98,7 +98,7 @@ extension Examination {
         send(.transport) { done in
             ProbeAttempt(definition, surroundings: ProbeSurroundings(), loop: loop, pages: pages) {
                 [weak self] result in
-                if let shortage = result.shortage { self?.evidence.gaps[.transport] = shortage }
+                if let shortage = result.shortage { self?.note(shortage, at: .transport) }
                 switch result.reason {
                 case nil where result.isSuccess: take(.connected)
                 case .refused: take(.refused)

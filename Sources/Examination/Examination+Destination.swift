@@ -68,6 +68,7 @@ extension Examination {
         evidence.destination?.lookupTime = result.duration
         guard let found = DestinationEvidence.Lookup(result.outcome) else {
             if case .impossible(let shortage) = result.outcome {
+                evidence.shortage = shortage
                 evidence.destination?.lookup = .unknown(because: shortage)
                 evidence.destination?.gaps[.resolve] = shortage
             }
@@ -145,6 +146,7 @@ extension Examination {
             ProbeAttempt(definition, surroundings: ProbeSurroundings(), loop: loop, pages: pages) {
                 [weak self] result in
                 self?.change(place) { $0.take(result) }
+                if let shortage = result.shortage { self?.evidence.shortage = shortage }
                 if let gap = result.gap { self?.evidence.destination?.gaps[.tcp] = gap }
                 if result.isSuccess { self?.request(destination, at: address) }
                 done()
@@ -190,6 +192,7 @@ extension Examination {
     }
 
     private func take(_ result: ProbeResult, isSecure: Bool, _ key: WebSocketKey?) {
+        if let shortage = result.shortage { evidence.shortage = shortage }
         if let gap = result.gap {
             for layer in [Layer.tls, .http, .websocket] { evidence.destination?.gaps[layer] = gap }
             return

@@ -41,7 +41,7 @@ extension Examination {
                 if !server.address.address.isLoopback {
                     self?.count(family, attempts: result.sent, refused: result.refused)
                 }
-                if let shortage = result.shortage { self?.evidence.gaps[.dns] = shortage }
+                if let shortage = result.shortage { self?.note(shortage, at: .dns) }
                 if !result.isUnreachable {
                     self?.change(place) { plan.fill(&$0, from: result) }
                     self?.queryByStream(server, plan, place)

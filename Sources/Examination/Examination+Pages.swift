@@ -55,7 +55,9 @@ extension Examination {
             ProbeAttempt(definition, surroundings: ProbeSurroundings(), loop: loop, pages: pages) {
                 [weak self] result in
                 self?.count(sent: result.sent, received: result.received)
-                if let gap = result.gap {
+                if let shortage = result.shortage {
+                    self?.note(shortage, at: layer)
+                } else if let gap = result.gap {
                     self?.evidence.gaps[layer] = gap
                 } else {
                     take(result)
@@ -63,6 +65,12 @@ extension Examination {
                 done()
             }
         }
+    }
+
+    /// Notes that a test of a layer was not possible, because this machine lacks what a socket needs.
+    func note(_ shortage: String, at layer: Layer) {
+        evidence.gaps[layer] = shortage
+        evidence.shortage = shortage
     }
 
     private func askPlainly(_ anchor: Targets.Anchor, _ family: AddressFamily) {

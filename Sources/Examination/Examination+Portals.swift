@@ -30,7 +30,10 @@ extension Examination {
     }
 
     private func take(_ result: ProbeResult, from page: PageAddress) {
-        if let shortage = result.shortage { return note(shortage) }
+        if let shortage = result.shortage {
+            evidence.shortage = shortage
+            return note(shortage)
+        }
         switch result.outcome {
         case .notAssessed(let advice): note(advice)
         case .failure(_, let detail): note("\(page) did not answer: \(detail)")

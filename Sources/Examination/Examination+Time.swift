@@ -25,6 +25,7 @@ extension Examination {
         count(sent: result.bytesSent, received: result.bytesReceived)
         count(server.family, attempts: result.sent, refused: result.refused)
         guard result.isAnswered else {
+            if let shortage = result.shortage { evidence.shortage = shortage }
             let reason = result.shortage ?? (result.isStarved ? Starvation.text : nil)
             if let reason, evidence.transport.timeAnswers == .known(false) {
                 evidence.transport.timeAnswers = .unknown(because: reason)

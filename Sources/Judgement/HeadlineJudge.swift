@@ -318,7 +318,7 @@ public struct HeadlineJudge {
         return Finding(
             state: .degraded,
             message: "\(shortage), so that the test \(shortOf.name) cannot run",
-            hint: HeadlineText.shortageHint,
+            hint: Verdict.shortageAction,
             cause: Headline.Cause("resources"),
             began: shortOf.failingSince,
             element: .host

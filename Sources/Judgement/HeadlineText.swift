@@ -78,9 +78,6 @@ struct HeadlineText {
         default: return "\(name) returns no address for the tested name: \(detail)"
         }
     }
-    static let shortageHint =
-        "`ss -s` counts connections, `sysctl net.ipv4.ip_local_port_range` shows the ports; restart what uses them"
-
     static let namesFailHint = "run `nwpath diagnose` to find out why"
 
     /// Of tests whose own targets cannot be found, where no name server is tested.

@@ -125,6 +125,12 @@ private let nearby: [Spoken] = [
         ])
     },
     Spoken(
+        .hostResources,
+        .degraded,
+        "no local port is left (EADDRNOTAVAIL), so that tests cannot run",
+        "`ss -s` counts connections, `sysctl net.ipv4.ip_local_port_range` shows the ports; restart what uses them"
+    ) { $0.shortage = "no local port is left (EADDRNOTAVAIL)" },
+    Spoken(
         .firewallLocal,
         .broken,
         "a local firewall rule drops every IPv6 packet that this machine sends",

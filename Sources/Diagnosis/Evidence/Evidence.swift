@@ -23,6 +23,8 @@ public struct Evidence: Hashable, Sendable {
     public var destination: DestinationEvidence?
     /// Whether the network was looked at; a destination that works gives no reason to.
     public var isNetworkExamined = true
+    /// What this machine lacked for a test, such as `no local port is left (EADDRNOTAVAIL)`.
+    public var shortage: String?
     /// Why nothing was found out at a layer, where that is known better than by the evidence itself.
     public var gaps: [Layer: String] = [:]
 

@@ -24,6 +24,13 @@ extension Judge {
         return found
     }
 
+    /// What this machine lacks for its own sockets: tests that need them found nothing out.
+    func shortage(_ evidence: Evidence) -> [Verdict] {
+        evidence.shortage.map {
+            [Verdict(.hostResources, .degraded, say: $0 + ", so that tests cannot run", action: Verdict.shortageAction)]
+        } ?? []
+    }
+
     private func discarding(_ sending: SendEvidence) -> Verdict? {
         guard case .discarded(let type, let text)? = sending.route.value else { return nil }
         return Verdict(

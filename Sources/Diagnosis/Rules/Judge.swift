@@ -12,10 +12,11 @@ public struct Judge: Sendable {
 
     public func judge(_ evidence: Evidence) -> Diagnosis {
         guard evidence.isNetworkExamined else {
-            return Diagnosis(evidence.health + destinationFaults(evidence), evidence: evidence)
+            return Diagnosis(evidence.health + shortage(evidence) + destinationFaults(evidence), evidence: evidence)
         }
         let found =
-            linkFaults(evidence) + evidence.health + addressFaults(evidence) + localFaults(evidence)
+            linkFaults(evidence) + evidence.health + addressFaults(evidence) + shortage(evidence)
+            + localFaults(evidence)
             + gatewayFaults(evidence) + portalFaults(evidence) + reachFaults(evidence) + trafficFaults(evidence)
             + nameServerFaults(evidence)
             + transportFaults(evidence) + applicationFaults(evidence) + performanceFaults(evidence)
