@@ -189,9 +189,13 @@ public final class ProviderSet {
     /// What Wi-Fi clients counted, by interface index, as of the last sample of the signal.
     public var radioCounters: [Int: RadioCounters] { wireless.counters }
 
-    /// Addresses of this machine changed: a name server at one of them is of another machine now, or of this one.
+    /// Addresses of this machine changed: a name server at one of them is of another machine now, or of this one, and a
+    /// stub may use another link.
     public func noteAddresses() {
-        if isRunning { servers.refresh() }
+        guard isRunning else { return }
+        servers.refresh()
+        // systemd-resolved does not use a link without an address, and does not announce that.
+        resolved.refresh()
     }
 
     /// A link changed: a team may have lost the port that it sends by.
@@ -216,7 +220,6 @@ public final class ProviderSet {
     public var snapshot: ProviderSnapshot {
         var snapshot = ProviderSnapshot()
         snapshot.resolver = resolver.configuration
-        snapshot.isResolvedStub = resolver.isResolvedStub
         snapshot.resolved = resolved.upstream
         snapshot.managerUpstream = manager.upstream
         snapshot.devices = manager.devices

@@ -7,8 +7,6 @@ public import PathModel
 public struct ProviderSnapshot: Hashable, Sendable {
     /// What resolv.conf says.
     public var resolver = DNSConfiguration()
-    /// Whether resolv.conf is one that systemd-resolved writes.
-    public var isResolvedStub = false
     /// The servers systemd-resolved asks; `nil` when it does not tell.
     public var resolved: [DNSServer]?
     /// The servers NetworkManager's dnsmasq asks; `nil` when there is none.
@@ -62,19 +60,19 @@ public struct ProviderSnapshot: Hashable, Sendable {
         )
     }
 
-    /// Whether the C library asks systemd-resolved: at 127.0.0.53 or 127.0.0.54, or through the file it writes.
-    public var usesResolved: Bool {
-        let stubs: Set<IPAddress> = [.v4(0x7F00_0035), .v4(0x7F00_0036)]
-        return resolver.servers.contains { stubs.contains($0.address.address) }
-            || isResolvedStub && resolver.servers.allSatisfy { $0.address.address.isLoopback }
-    }
+    /// Where systemd-resolved listens: 127.0.0.53 and 127.0.0.54; another server of this machine is not its stub.
+    private static let resolvedStubs: Set<IPAddress> = [.v4(0x7F00_0035), .v4(0x7F00_0036)]
 
     private func mergedDNS(listening: (Set<IPAddress>) -> Set<IPAddress>) -> DNSConfiguration {
         var dns = resolver
-        if usesResolved {
+        let destinations = Set(dns.servers.map(\.destination))
+        let stubs = destinations.intersection(Self.resolvedStubs)
+        if !stubs.isEmpty {
+            dns.stubs = stubs
             dns.upstream = resolved
             if resolved != nil { dns.source = "systemd-resolved" }
         } else if dns.servers.allSatisfy(\.destination.isLoopback), let managerUpstream {
+            dns.stubs = destinations
             dns.upstream = managerUpstream
             dns.source = "NetworkManager"
         }

@@ -135,6 +135,13 @@ import Testing
         }
     }
 
+    @Test func `servers behind a stub are not behind another loopback server (S35)`() {
+        var dns = DNSConfiguration(servers: [server("127.0.0.1")], upstream: [], servedHere: [.v4(0x7F00_0001)])
+        #expect(!verdict(dns))
+        dns.stubs = [.v4(0x7F00_0035)]
+        #expect(verdict(dns))
+    }
+
     @Test func `servers for some domains only do not resolve names in general (S35)`() {
         var limited = server("8.8.8.8")
         limited.isForDomainsOnly = true

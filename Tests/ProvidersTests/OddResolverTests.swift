@@ -92,11 +92,25 @@ import Testing
         let read = ResolverFile.configuration(at: scratch("link"))
         #expect(read.servers.map(\.description) == ["192.0.2.1"] && read.search == ["a.example"])
         #expect(read.source == scratch("link"))
-        for name in ["missing", "loop", "pipe", ".", "real/below"] {
+        for name in ["missing", "loop", "pipe", "real/below"] {
             let configuration = ResolverFile.configuration(at: scratch(name))
             #expect(configuration.servers.map(\.description) == ["127.0.0.1"], "\(name)")
             #expect(configuration.source == scratch(name))
         }
+    }
+
+    @Test func `a directory in its place means no server, and it is why (S36)`() async throws {
+        let scratch = try Scratch()
+        try Command.run(["mkdir", scratch("resolv.conf")])
+        #expect(ResolverFile.configuration(at: scratch("resolv.conf")).servers == [])
+        let watcher = ResolverConfigurationWatcher(loop: loop, path: scratch("resolv.conf"))
+        watcher.start()
+        #expect(watcher.configuration.servers == [])
+        #expect(watcher.configuration.unreadable == "Is a directory (EISDIR)")
+        try Command.run(["rmdir", scratch("resolv.conf")])
+        await loop.eventually { watcher.configuration.servers.map(\.description) == ["127.0.0.1"] }
+        #expect(watcher.configuration.unreadable == nil)
+        watcher.stop()
     }
 
     @Test func `a name that the kernel cannot watch is told, and the file is read all the same`() {

@@ -33,22 +33,16 @@ import Testing
         #expect(empty.upstream == [])
     }
 
-    @Test func `knows the stub by its file, too`() {
-        #expect(
-            dns([local]) {
-                $0.isResolvedStub = true; $0.resolved = [far]
-            }.upstream == [far]
-        )
-        #expect(
-            dns([far]) {
-                $0.isResolvedStub = true; $0.resolved = [far]
-            }.upstream == nil
-        )
+    @Test func `another server of this machine is not the stub of systemd-resolved (S35)`() {
+        #expect(dns([local]) { $0.resolved = [far] }.upstream == nil)
+        let both = dns([stub, local]) { $0.resolved = [far] }
+        #expect(both.upstream == [far] && both.stubs == [stub.destination] && both.used == [far, local])
+        #expect(dns([stub, far]) { $0.resolved = [far] }.used == [far])
     }
 
     @Test func `takes NetworkManager's servers for its own local server only`() {
         let behind = dns([local]) { $0.managerUpstream = [far] }
-        #expect(behind.upstream == [far] && behind.source == "NetworkManager")
+        #expect(behind.upstream == [far] && behind.source == "NetworkManager" && behind.stubs == [local.destination])
         #expect(dns([local, far]) { $0.managerUpstream = [far] }.upstream == nil)
         #expect(dns([stub]) { $0.managerUpstream = [far] }.upstream == nil)
     }

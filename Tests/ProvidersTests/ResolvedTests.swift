@@ -57,9 +57,43 @@ import Testing
         ])
         let list: BusValue = .list(domains.map { .list([.signed($0.0), .text($0.1), .flag($0.2)]) })
         let properties = ["DNSEx": servers, "Domains": list]
-        let read = ResolvedReader.servers(properties, defaultRoutes: defaultRoutes, names: names)
+        let uses = defaultRoutes.mapValues { ResolvedReader.LinkUse(isDefault: $0) }
+        let read = ResolvedReader.servers(properties, uses: uses, names: names)
         #expect(read?.map(\.isForDomainsOnly) == expected)
         #expect(ResolvedReader.links(properties) == [2, 3])
+    }
+
+    @Test func `a link that is not used for DNS counts neither with its servers nor with its domains (S35)`() {
+        let domains: BusValue = .list([.list([.signed(2), .text("."), .flag(true)])])
+        var properties: BusObjects.Properties = [
+            "DNSEx": .list([entry(2, [192, 0, 2, 2], 0), entry(3, [192, 0, 2, 3], 0)]), "Domains": domains,
+        ]
+        for isUsed in [false, true] {
+            let use = ["ScopesMask": BusValue.unsigned(isUsed ? 1 : 8), "DefaultRoute": .flag(isUsed)]
+            let uses = [2: ResolvedReader.use(use), 3: .init(isDefault: true)].compactMapValues(\.self)
+            let read = ResolvedReader.servers(properties, uses: uses, names: names)
+            #expect(read?.map(\.description) == (isUsed ? ["192.0.2.2", "192.0.2.3"] : ["192.0.2.3"]))
+            #expect(read?.map(\.isForDomainsOnly) == (isUsed ? [false, true] : [false]))
+        }
+        // It keeps systemd-resolved from its fallback servers all the same.
+        properties["DNSEx"] = .list([entry(2, [192, 0, 2, 2], 0)])
+        properties["FallbackDNSEx"] = .list([entry(0, [192, 0, 2, 9], 0)])
+        let unused = [2: ResolvedReader.LinkUse(isUsed: false, isDefault: false)]
+        #expect(ResolvedReader.servers(properties, uses: unused, names: names) == [])
+    }
+
+    @Test(arguments: [(nil, false), ([192, 0, 2, 2], false), ([192, 0, 2, 9], true)] as [([UInt8]?, Bool)])
+    func `fallback servers are used beside others where one is the current server (S35)`(
+        current: [UInt8]?,
+        isFallback: Bool
+    ) {
+        var properties: BusObjects.Properties = [
+            "DNSEx": .list([entry(2, [192, 0, 2, 2], 0)]), "FallbackDNSEx": .list([entry(0, [192, 0, 2, 9], 0)]),
+        ]
+        properties["CurrentDNSServer"] = current.map { entry(0, $0, 0) } ?? entry(0, [], 0)
+        let limited = ResolvedReader.servers(properties, uses: [2: .init(isDefault: false)], names: names)
+        #expect(limited?.map(\.isForDomainsOnly) == (isFallback ? [true, false] : [true]))
+        #expect(ResolvedReader.servers(properties, uses: [2: .init(isDefault: true)], names: names)?.count == 1)
     }
 
     @Test(arguments: [[:], ["DNSEx": .text("no")], ["DNS": .unsigned(1)]] as [[String: BusValue]])

@@ -16,11 +16,11 @@ struct DNSJudge {
         let upstream = facts.upstream
         let isUsable = facts.servers.contains { server in
             guard canReach(server, with: &queries) else { return false }
-            guard let upstream, server.destination.isLoopback else { return true }
+            guard let upstream, facts.stubs.contains(server.destination) else { return true }
             return upstream.contains { !$0.isForDomainsOnly && canReach($0, isUpstream: true, with: &queries) }
         }
         return DNSState(
-            servers: upstream ?? facts.servers,
+            servers: facts.used,
             search: facts.search,
             source: facts.source,
             isUsable: isUsable,

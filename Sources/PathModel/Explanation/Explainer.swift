@@ -154,7 +154,7 @@ public struct Explainer<Table: ForwardingTable> {
 
     private func explainNames(_ names: NameQuestion, _ chain: inout ExplanationChain) {
         let dns = interfaces.facts.dns
-        let servers = (dns.upstream ?? dns.servers).map(\.description).joined(separator: ", ")
+        let servers = dns.used.map(\.description).joined(separator: ", ")
         let origin = dns.source.isEmpty ? servers : "\(servers) (\(dns.source))"
         switch names {
         case .unneeded: chain.fine(.dns, "not needed for an address")

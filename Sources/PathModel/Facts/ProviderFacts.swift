@@ -50,6 +50,8 @@ public struct DNSConfiguration: Hashable, Sendable {
     public var servers: [DNSServer]
     /// The servers behind a local stub resolver; `nil` when there is no stub or its upstream is unknown.
     public var upstream: [DNSServer]?
+    /// The destinations of `servers` that `upstream` is behind.
+    public var stubs: Set<IPAddress>
     /// Domains appended to short names.
     public var search: [String]
     /// How many dots make a name be tried as it is first (resolv.conf(5)).
@@ -64,7 +66,19 @@ public struct DNSConfiguration: Hashable, Sendable {
     /// Those of the destinations of `servers` and `upstream` that a name server on this machine answers at, should they lead here.
     public var servedHere: Set<IPAddress>
 
-    /// Describes a configuration; the default is the C library's for a missing resolv.conf: 127.0.0.1.
+    /// The servers that programs query in the end, in order: instead of a stub those behind it.
+    public var used: [DNSServer] {
+        guard let upstream else { return servers }
+        var used: [DNSServer] = []
+        for server in servers.flatMap({ stubs.contains($0.destination) ? upstream : [$0] }) where !used.contains(server)
+        {
+            used.append(server)
+        }
+        return used
+    }
+
+    /// Describes a configuration, where the loopback servers are the stub; the default is the C library's for a missing
+    /// resolv.conf: 127.0.0.1.
     public init(
         servers: [DNSServer] = [DNSServer(ScopedAddress(.v4(0x7F00_0001)))],
         upstream: [DNSServer]? = nil,
@@ -77,6 +91,7 @@ public struct DNSConfiguration: Hashable, Sendable {
     ) {
         self.servers = servers
         self.upstream = upstream
+        stubs = upstream == nil ? [] : Set(servers.map(\.destination).filter(\.isLoopback))
         self.search = search
         self.ndots = ndots
         self.options = options

@@ -10,8 +10,6 @@ public import PathModel
 /// finds it.
 public final class ResolverConfigurationWatcher {
     public private(set) var configuration = DNSConfiguration()
-    /// Whether the file leads to one that systemd-resolved writes.
-    public private(set) var isResolvedStub = false
     public private(set) var health = ProviderHealth()
     /// The configuration changed; called on the loop's thread.
     public var onChange: () -> Void = {}
@@ -84,38 +82,34 @@ public final class ResolverConfigurationWatcher {
         let way = SymbolicPath(following: path)
         // First watch, then read: a change in between causes one more look.
         followAll(way)
-        let before = (configuration, isResolvedStub, health)
-        isResolvedStub = way.steps.contains { step in Self.stubFiles.contains { step.hasSuffix($0) } }
+        let before = (configuration, health)
         do throws(Errno) {
             let bytes = try Self.read(path)
             configuration = ResolvConf(parsing: bytes.span).configuration(source: path)
             health.succeed()
         } catch .noEntry {
-            configuration = DNSConfiguration(source: path)
+            configuration = DNSConfiguration(without: path, .noEntry)
             health.state = .absent
         } catch {
             // What keeps this service from reading the file for a lack of resources does not keep other programs from it.
-            if error.isOfFile { configuration = DNSConfiguration(source: path, unreadable: "\(error)") }
+            if error.isOfFile { configuration = DNSConfiguration(without: path, error) }
             health.fail(.system(call: "open \(path)", code: error), at: loop.clock.boot)
         }
         if let error = files.lastError { health.lastError = error }
         scheduleFallback()
-        return before != (configuration, isResolvedStub, health)
+        return before != (configuration, health)
     }
 
-    /// Without inotify the file is read again every ten seconds; one that must not be read every second: inotify
-    /// accepts only its directory, where a file that is mounted over it is not.
+    /// Without inotify the file is read again every ten seconds.
+    ///
+    /// Of one that must not be read inotify accepts its directory, where
+    /// its mode is announced, but not that of a file that is mounted over it, which an audit finds.
     private func scheduleFallback() {
         if let fallback { loop.cancel(fallback) }
         fallback = nil
-        let isUnreadable = configuration.unreadable != nil
-        guard files.lastError != nil || isUnreadable else { return }
-        fallback = loop.schedule(after: .seconds(isUnreadable ? 1 : 10)) { [weak self] in self?.refresh() }
+        guard files.lastError != nil else { return }
+        fallback = loop.schedule(after: .seconds(10)) { [weak self] in self?.refresh() }
     }
-
-    private static let stubFiles = [
-        "/systemd/resolve/stub-resolv.conf", "/systemd/resolve/resolv.conf", "/lib/systemd/resolv.conf",
-    ]
 
     /// Reads a file.
     static func read(_ path: String) throws(Errno) -> [UInt8] {

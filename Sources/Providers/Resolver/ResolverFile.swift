@@ -12,7 +12,7 @@ public enum ResolverFile {
             let bytes = try ResolverConfigurationWatcher.read(path)
             return ResolvConf(parsing: bytes.span).configuration(source: path)
         } catch {
-            return DNSConfiguration(source: path, unreadable: error == .noEntry ? nil : "\(error)")
+            return DNSConfiguration(without: path, error)
         }
     }
 
@@ -20,6 +20,16 @@ public enum ResolverFile {
     public static func namesServer(at path: String = "/etc/resolv.conf") -> Bool {
         guard let bytes = try? ResolverConfigurationWatcher.read(path) else { return false }
         return !ResolvConf(parsing: bytes.span).servers.isEmpty
+    }
+}
+
+extension DNSConfiguration {
+    /// What the C library does without its file: it queries the server on this machine.
+    ///
+    /// A directory can be opened, but not read: then it resolves nothing (measured with glibc 2.36).
+    init(without path: String, _ error: Errno) {
+        self.init(source: path, unreadable: error == .noEntry ? nil : "\(error)")
+        if error.rawValue == EISDIR { servers = [] }
     }
 }
 

@@ -10,8 +10,8 @@ public final class ResolvedProvider {
 
     private let mirror: ObjectMirror
     private let names: InterfaceNames
-    /// Whether links have a default route for names, by interface index; those whose answer has not come are missing.
-    private var defaultRoutes: [Int: Bool] = [:]
+    /// What links are used for, by interface index; those whose answer has not come are missing.
+    private var uses: [Int: ResolvedReader.LinkUse] = [:]
     private var generation = 0
 
     /// Prepares to read over `connection`.
@@ -40,7 +40,7 @@ public final class ResolvedProvider {
 
     /// The servers behind the stub; `nil` when they are not known.
     public var upstream: [DNSServer]? {
-        properties.flatMap { ResolvedReader.servers($0, defaultRoutes: defaultRoutes, names: names) }
+        properties.flatMap { ResolvedReader.servers($0, uses: uses, names: names) }
     }
 
     public func start() { mirror.start() }
@@ -55,13 +55,11 @@ public final class ResolvedProvider {
         readLinks()
     }
 
-    /// Reads DefaultRoute of the links with servers, which the Manager does not have, and whose change is not announced.
-    ///
-    /// It is false as well while a link is not used for DNS, which ScopesMask tells apart (`SD_RESOLVED_DNS` is 1).
+    /// Reads what the links with servers are used for, which the Manager does not have, and whose change is not announced.
     private func readLinks() {
         generation += 1
         let links = properties.map(ResolvedReader.links) ?? []
-        defaultRoutes = defaultRoutes.filter { links.contains($0.key) }
+        uses = uses.filter { links.contains($0.key) }
         guard mirror.health.state == .active else { return }
         let asOf = generation
         for index in links.sorted() {
@@ -72,9 +70,9 @@ public final class ResolvedProvider {
                 [ResolvedReader.linkInterface]
             ) { [weak self] result in
                 guard let self, generation == asOf, case .success(let values) = result else { return }
-                let read = values.first?.table.flatMap(ResolvedReader.defaultRoute)
-                guard read != defaultRoutes[index] else { return }
-                defaultRoutes[index] = read
+                let read = values.first?.table.flatMap(ResolvedReader.use)
+                guard read != uses[index] else { return }
+                uses[index] = read
                 onChange()
             }
         }

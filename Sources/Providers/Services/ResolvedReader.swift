@@ -14,38 +14,53 @@ enum ResolvedReader {
     /// The object of a link: its index, whose first digit is escaped as sd_bus_path_encode(3) does.
     static func path(ofLink index: Int) -> String { "\(path)/link/_3\(index)" }
 
-    /// The servers behind the stub, global and per link; the fallback ones only when there are no others.
+    /// What a link is used for, of its properties.
+    struct LinkUse: Equatable {
+        /// Whether its servers are queried at all: such a link has no address, for example.
+        var isUsed = true
+        /// Whether they resolve names in general.
+        var isDefault: Bool
+    }
+
+    /// The servers behind the stub, global and of the links that are used for DNS.
     ///
     /// Which of them names in general are resolved by follows `dns_scope_good_domain` of systemd: those of the links, and of
     /// the global configuration, that have the domain `~.`; where none has it, the global ones and those of links whose
-    /// property DefaultRoute is true.
+    /// property DefaultRoute is true. The fallback ones follow where there are no others, and from systemd 257 on where
+    /// no others are for names in general, which shows in the current server (`manager_get_dns_server`).
     ///
     /// - Parameters:
     ///   - properties: Those of the Manager.
-    ///   - defaultRoutes: That property, by interface index; without it a link has a default route unless it has a domain for
-    ///     routing only.
+    ///   - uses: What links are used for, by interface index; without it a link has a default route unless it has a domain
+    ///     for routing only.
     ///   - names: Finds the names of interfaces.
     /// - Returns: `nil` when the properties do not name servers in any known way.
     static func servers(
         _ properties: BusObjects.Properties,
-        defaultRoutes: [Int: Bool] = [:],
+        uses: [Int: LinkUse] = [:],
         names: InterfaceNames
     ) -> [DNSServer]? {
-        guard let main = list(properties, "DNS", names) else { return nil }
-        guard !main.isEmpty else { return list(properties, "FallbackDNS", names) ?? [] }
+        guard let all = list(properties["DNSEx"] ?? properties["DNS"], names) else { return nil }
+        let fallback = list(properties["FallbackDNSEx"] ?? properties["FallbackDNS"], names) ?? []
+        guard !all.isEmpty else { return fallback }
         let domains = domains(properties)
+        let main = all.filter { uses[$0.interfaceIndex ?? 0]?.isUsed != false }
         let rooted = Set(domains.filter(\.isRoot).map(\.index)).intersection(main.map { $0.interfaceIndex ?? 0 })
-        return main.map { server in
+        let servers = main.map { server in
             let index = server.interfaceIndex ?? 0
             var server = server
             if !rooted.isEmpty {
                 server.isForDomainsOnly = !rooted.contains(index)
             } else if index > 0 {
                 let isRouted = domains.contains { $0.index == index && $0.isRoutingOnly }
-                server.isForDomainsOnly = !(defaultRoutes[index] ?? !isRouted)
+                server.isForDomainsOnly = !(uses[index]?.isDefault ?? !isRouted)
             }
             return server
         }
+        guard servers.allSatisfy(\.isForDomainsOnly) else { return servers }
+        // Changes of CurrentDNSServerEx are not announced.
+        let current = list(properties["CurrentDNSServer"].map { .list([$0]) }, names)?.first?.address
+        return servers + (fallback.contains { $0.address == current } ? fallback : [])
     }
 
     /// The indexes of the links that have servers.
@@ -54,10 +69,13 @@ enum ResolvedReader {
         return Set(entries.prefix(limit).compactMap { $0.list?.first?.number }.filter { $0 > 0 })
     }
 
-    /// Whether a link resolves names in general, of its properties; `nil` while it is not used for DNS.
-    static func defaultRoute(_ properties: BusObjects.Properties) -> Bool? {
-        guard let scopes = properties["ScopesMask"]?.number, scopes & 1 != 0 else { return nil }
-        return properties["DefaultRoute"]?.flag
+    /// What a link is used for, of its properties; DefaultRoute is false as well while it is not used for DNS, which
+    /// ScopesMask tells apart (`SD_RESOLVED_DNS` is 1).
+    static func use(_ properties: BusObjects.Properties) -> LinkUse? {
+        guard let scopes = properties["ScopesMask"]?.number, let isDefault = properties["DefaultRoute"]?.flag else {
+            return nil
+        }
+        return LinkUse(isUsed: scopes & 1 != 0, isDefault: isDefault)
     }
 
     private struct Domain {
@@ -77,13 +95,9 @@ enum ResolvedReader {
         }
     }
 
-    private static func list(
-        _ properties: BusObjects.Properties,
-        _ key: String,
-        _ names: InterfaceNames
-    ) -> [DNSServer]? {
-        // DNSEx: (interface, family, address, port, name); DNS lacks the last two.
-        guard let entries = (properties[key + "Ex"] ?? properties[key])?.list else { return nil }
+    /// Reads servers: (interface, family, address, port, name); those of a property without `Ex` lack the last two.
+    private static func list(_ value: BusValue?, _ names: InterfaceNames) -> [DNSServer]? {
+        guard let entries = value?.list else { return nil }
         var servers: [DNSServer] = []
         for entry in entries.prefix(limit) {
             guard let fields = entry.list, fields.count >= 3, let index = fields[0].number,
