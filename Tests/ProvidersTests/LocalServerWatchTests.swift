@@ -191,8 +191,17 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
-    @Test(arguments: [("", false), ("\\x0f10.9.9.9#53 0 0", true), ("none", true)])
-    func `a server like dnsmasq that forwards to no other counts as none`(list: String, isServed: Bool) async throws {
+    @Test(
+        arguments: [
+            ("", "REFUSED", false), ("", "NXDOMAIN", false), ("", "constant", true),
+            ("\\x0f10.9.9.9#53 0 0", "REFUSED", true), ("none", "REFUSED", true),
+        ]
+    )
+    func `a server like dnsmasq that forwards to no other counts only where it answers for all names (S35)`(
+        list: String,
+        others: String,
+        isServed: Bool
+    ) async throws {
         let program = """
             import socket
             server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -201,6 +210,12 @@ import Testing
                 query, peer = server.recvfrom(512)
                 if b"localhost" in query:
                     head, record = b"\\x84\\x80", b"\\xc0\\x0c\\0\\1\\0\\1\\0\\0\\0\\0\\0\\4\\x7f\\0\\0\\1"
+                elif b"invalid" in query and "\(others)" == "constant":
+                    head, record = b"\\x84\\x80", b"\\xc0\\x0c\\0\\1\\0\\1\\0\\0\\0\\0\\0\\4\\xc0\\0\\2\\x50"
+                elif b"invalid" in query:
+                    error = b"\\x80\\x85" if "\(others)" == "REFUSED" else b"\\x80\\x83"
+                    server.sendto(query[:2] + error + query[4:], peer)
+                    continue
                 elif "\(list)" == "none":
                     continue
                 else:
@@ -215,6 +230,121 @@ import Testing
         await loop.eventually("the verdict") { watch.served == (isServed ? [local] : []) }
         watch.stop()
         withExtendedLifetime(server) {}
+    }
+
+    /// Answers as dnsmasq, whose first servers are another server, and writes down what it is queried for.
+    private func serveAsDnsmasq(_ log: String) async throws -> RunningCommand {
+        let program = """
+            import socket, sys
+            server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            server.bind(("127.0.0.11", 53))
+            while True:
+                query, peer = server.recvfrom(512)
+                print(query[13:14].decode(), end="", file=open(sys.argv[1], "a"))
+                if query[13:14] == b"l":
+                    head, record = b"\\x84\\x80", b"\\xc0\\x0c\\0\\1\\0\\1\\0\\0\\0\\0\\0\\4\\x7f\\0\\0\\1"
+                else:
+                    head, record = b"\\x84\\x80", b"\\xc0\\x0c\\0\\x10\\0\\3\\0\\0\\0\\0\\0\\2\\x011"
+                server.sendto(query[:2] + head + b"\\0\\1\\0\\1\\0\\0\\0\\0" + query[12:] + record, peer)
+            """
+        let command = try RunningCommand(["nsenter", "--net=\(namespace.path)", "python3", "-c", program, log])
+        await loop.eventually("the socket") { (try? namespace.run("ss -Hlun"))?.contains("127.0.0.11:53") == true }
+        return command
+    }
+
+    @Test func `an audit sends one query to a server that lists its own (S35)`() async throws {
+        let scratch = try Scratch()
+        let server = try await serveAsDnsmasq(scratch("log"))
+        let watch = watch([local])
+        #expect(watch.served == [local])
+        await loop.eventually("three audits") {
+            watch.refresh()
+            return scratch.read("log").count > 4
+        }
+        #expect(scratch.read("log").hasPrefix("lsss"))
+        #expect(watch.served == [local])
+        watch.stop()
+        withExtendedLifetime(server) {}
+    }
+
+    @Test func `a process that hung answers as soon as it goes on, without another query (S35)`() async throws {
+        let scratch = try Scratch()
+        let server = try await serveAsDnsmasq(scratch("log"))
+        let watch = watch([local])
+        server.signal(SIGSTOP)
+        watch.refresh()
+        await loop.eventually("its silence") { watch.served.isEmpty }
+        server.signal(SIGCONT)
+        await loop.eventually("its answer") { watch.served == [local] }
+        // One query at the audit, and one more for a lost datagram.
+        #expect(scratch.read("log").hasPrefix("lssv"))
+        watch.stop()
+    }
+
+    @Test func `all servers that hang are queried at the same time`() async throws {
+        let one = try await serve("127.0.0.11", port: 53, answers: false)
+        let other = try await serve("127.0.0.12", port: 53, answers: false)
+        let start = KernelClock().boot
+        #expect(LocalServerWatch.served([local, .v4(0x7F00_000C)]).isEmpty)
+        #expect(KernelClock().boot - start < .milliseconds(4500))
+        withExtendedLifetime((one, other)) {}
+    }
+
+    @Test(arguments: [Listener.Transport.udp, .tcp])
+    func `a redirect to a server behind a router leaves this machine (S35)`(transport: Listener.Transport) async throws
+    {
+        let router = try Namespace()
+        try namespace.ip("link add r0 type veth peer name r1 netns \(router.path)")
+        try namespace.ipBatch([
+            "link set r0 up", "addr add 198.51.100.2/24 dev r0", "addr add 2001:db8::2/64 dev r0 nodad",
+        ])
+        try router.ipBatch([
+            "link set r1 up", "addr add 198.51.100.1/24 dev r1", "addr add 2001:db8::1/64 dev r1 nodad",
+            "route add 203.0.113.0/24 via 198.51.100.2", "route add 2001:db8:9::/64 via 2001:db8::2",
+        ])
+        try namespace.ipBatch(["route add default via 198.51.100.1", "route add 2001:db8:9::/64 via 2001:db8::1"])
+        try router.run("sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1")
+        let own: [IPAddress] = [try #require(IPAddress("198.51.100.2")), try #require(IPAddress("2001:db8::2"))]
+        let name = transport == .tcp ? "tcp" : "udp"
+        // Without a redirect nobody is there.
+        #expect(LocalServerWatch.served(Set(own), over: transport).isEmpty)
+        try namespace.run([
+            "nft",
+            "table inet t { chain out { type nat hook output priority -100; "
+                + "ip daddr 198.51.100.2 \(name) dport 53 dnat ip to 203.0.113.53; "
+                + "ip6 daddr 2001:db8::2 \(name) dport 53 dnat ip6 to [2001:db8:9::53]; }; }",
+        ])
+        let watch = LocalServerWatch(loop: loop)
+        watch.follow(Set(own), over: transport)
+        await loop.eventually("the redirect") { watch.served == Set(own) }
+        watch.stop()
+        #expect(LocalServerWatch.served(Set(own), over: transport) == Set(own))
+    }
+
+    @Test func `the end of one at an own IPv6 link-local address is announced, and its return is found (S35)`()
+        async throws
+    {
+        try namespace.ipBatch(["link add d0 type ifb", "link set d0 up", "addr add fe80::53/64 dev d0 nodad"])
+        let own = try #require(IPAddress("fe80::53"))
+        let program = """
+            import socket, sys
+            server = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+            server.bind(("fe80::53", 53, 0, socket.if_nametoindex("d0")))
+            sys.stdin.read()
+            """
+        func start() throws -> RunningCommand {
+            try RunningCommand(["nsenter", "--net=\(namespace.path)", "python3", "-c", program])
+        }
+        let server = try start()
+        await loop.eventually("the socket") { (try? namespace.run("ss -Hlun"))?.contains("fe80::53") == true }
+        let watch = watch([own])
+        #expect(watch.served == [own])
+        server.signal(SIGKILL)
+        await loop.eventually("its end") { watch.served.isEmpty }
+        let again = try start()
+        await loop.eventually("its return") { watch.served == [own] }
+        watch.stop()
+        withExtendedLifetime(again) {}
     }
 
     @Test func `nobody there, somebody silent, and an address of another machine`() async throws {

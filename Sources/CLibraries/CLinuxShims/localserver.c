@@ -4,7 +4,10 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/errqueue.h>
+#include <linux/icmpv6.h>
 #include <netinet/in.h>
+#include <netinet/ip_icmp.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -26,10 +29,12 @@ static int confine(int descriptor, const target_t *target, socklen_t size) {
         own.in.sin_port = 0;
         if (ntohl(own.in.sin_addr.s_addr) >> 24 == 127)
             own.in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        failed = setsockopt(descriptor, IPPROTO_IP, IP_TTL, &one, sizeof one);
+        failed = setsockopt(descriptor, IPPROTO_IP, IP_TTL, &one, sizeof one) ||
+                 setsockopt(descriptor, IPPROTO_IP, IP_RECVERR, &one, sizeof one);
     } else {
         own.in6.sin6_port = 0;
-        failed = setsockopt(descriptor, IPPROTO_IPV6, IPV6_UNICAST_HOPS, &one, sizeof one);
+        failed = setsockopt(descriptor, IPPROTO_IPV6, IPV6_UNICAST_HOPS, &one, sizeof one) ||
+                 setsockopt(descriptor, IPPROTO_IPV6, IPV6_RECVERR, &one, sizeof one);
     }
     if (failed || setsockopt(descriptor, SOL_SOCKET, SO_DONTROUTE, &one, sizeof one)) return -1;
     return bind(descriptor, &own.any, size);
@@ -68,4 +73,23 @@ int nwp_is_connected(int descriptor) {
     socklen_t size = sizeof error;
     if (getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &size)) return -errno;
     return error ? -error : 1;
+}
+
+int nwp_exceeded_time(int descriptor) {
+    int exceeded = 0;
+    for (;;) {
+        char control[512];
+        struct msghdr message = {.msg_control = control, .msg_controllen = sizeof control};
+        if (recvmsg(descriptor, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) return exceeded;
+        for (struct cmsghdr *part = CMSG_FIRSTHDR(&message); part; part = CMSG_NXTHDR(&message, part)) {
+            int is_error = (part->cmsg_level == IPPROTO_IP && part->cmsg_type == IP_RECVERR) ||
+                           (part->cmsg_level == IPPROTO_IPV6 && part->cmsg_type == IPV6_RECVERR);
+            struct sock_extended_err error;
+            if (!is_error || part->cmsg_len < CMSG_LEN(sizeof error)) continue;
+            memcpy(&error, CMSG_DATA(part), sizeof error);
+            if ((error.ee_origin == SO_EE_ORIGIN_ICMP && error.ee_type == ICMP_TIME_EXCEEDED) ||
+                (error.ee_origin == SO_EE_ORIGIN_ICMP6 && error.ee_type == ICMPV6_TIME_EXCEED))
+                exceeded = 1;
+        }
+    }
 }

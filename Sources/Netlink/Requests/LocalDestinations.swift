@@ -23,6 +23,14 @@ public enum LocalDestinations {
         }
     }
 
+    /// Finds the IPv6 link-local addresses that some interface of this machine has; where packets to one go depends on the
+    /// interface, which is not known here.
+    public static func linkLocal(among addresses: Set<IPAddress>) -> Set<IPAddress> {
+        let wanted = addresses.filter { $0.family == .ipv6 && $0.isLinkLocal }
+        guard !wanted.isEmpty, let dump = try? LiveKernel().addresses() else { return [] }
+        return wanted.intersection(dump.values.map(\.address))
+    }
+
     /// The indexes of the interfaces that packets to an address of this machine count as arriving by.
     static func interfaces(of address: IPAddress) -> Set<Int> {
         let bound = SocketBinding.inherited().flatMap(InterfaceLookup.index)

@@ -11,18 +11,26 @@ public struct LocalServerFacts: Hashable, Sendable {
     public var listening: Set<IPAddress>
     /// Those that packets do not leave this machine for.
     public var local: Set<IPAddress>
+    /// The IPv6 link-local ones that an interface of this machine has, which are not queried.
+    public var linkLocal: Set<IPAddress>
 
-    public init(listening: Set<IPAddress> = [], local: Set<IPAddress> = []) {
+    public init(
+        listening: Set<IPAddress> = [],
+        local: Set<IPAddress> = [],
+        linkLocal: Set<IPAddress> = []
+    ) {
         self.listening = listening
         self.local = local
+        self.linkLocal = linkLocal
     }
 
-    /// Reads both from the kernel.
+    /// Reads them from the kernel.
     public init(of addresses: Set<IPAddress>, over transport: Listener.Transport) {
         let packets: Transport = transport == .tcp ? .dnsOverTCP : .dns
         self.init(
             listening: ListenerSocket.served(addresses, over: transport),
-            local: LocalDestinations.among(addresses, as: packets)
+            local: LocalDestinations.among(addresses, as: packets),
+            linkLocal: LocalDestinations.linkLocal(among: addresses)
         )
     }
 }
@@ -31,9 +39,8 @@ public struct LocalServerFacts: Hashable, Sendable {
 ///
 /// A socket on port 53 indicates one, and the kernel announces when it is closed. Each address that packets do not leave this
 /// machine for is queried as well: one without a socket may be served by a redirect, as Docker's 127.0.0.11 is, and a
-/// filter may keep queries from a socket. Where a socket answers, that is repeated at each audit only; an answer that no
-/// socket stands behind is requested again while it is in use, and a missing server every second at first. Confined to
-/// the loop's thread.
+/// filter may keep queries from a socket. ``LocalServerSchedule`` decides when that is repeated. Confined to the loop's
+/// thread.
 public final class LocalServerWatch {
     /// Which servers answer may have changed.
     public var onChange: () -> Void = {}
@@ -45,39 +52,38 @@ public final class LocalServerWatch {
     private var addresses: Set<IPAddress> = []
     private var transport = Listener.Transport.udp
     private var facts = LocalServerFacts()
-    /// Whether the last query to an address was answered.
+    /// Whether the last query to an address was answered, or left this machine.
     private var answers: [IPAddress: Bool] = [:]
+    private var kinds: [IPAddress: LocalServerQuery.Kind] = [:]
     private var queries: [IPAddress: Query] = [:]
+    private var schedule = LocalServerSchedule()
     private var ends: ListenerEndSocket?
     private var endWatch: EventLoop.Watch?
     private var endTransport = Listener.Transport.udp
     private var timer: EventLoop.Timer?
-    /// How many rescans followed one another because a server was missing.
-    private var rescans = 0
-    private var hasServed = false
     private var isNotifying = true
+    /// No query waits for its answer.
+    private var onIdle: () -> Void = {}
+    private var isIdle: Bool { queries.values.allSatisfy(\.isLate) }
 
     /// A query that waits for its answer.
     private final class Query {
         var socket: LocalServerQuery
-        var watch: EventLoop.Watch?
+        var registration: EventLoop.Watch?
         var deadline: EventLoop.Timer?
         var retry: EventLoop.Timer?
+        /// Whether its time is over: a process that hung may answer it all the same.
+        var isLate = false
 
-        init(to address: IPAddress, over transport: Listener.Transport) throws(Errno) {
-            socket = try LocalServerQuery(to: address, isStream: transport == .tcp)
+        init(to address: IPAddress, over transport: Listener.Transport, _ kind: LocalServerQuery.Kind?) throws(Errno) {
+            socket = try LocalServerQuery(to: address, isStream: transport == .tcp, kind: kind)
         }
     }
 
     /// How long an answer may take, with a socket and without one: a process may be busy, a redirect needs no time.
     private static let timeouts = (listening: Duration.seconds(3), other: Duration.seconds(1))
-    /// The same for the first one, which the start waits for.
+    /// The same for the first ones, which the start waits for.
     private static let firstTimeout = Duration.milliseconds(100)
-    /// How often an answer that no socket stands behind is requested again, and a missing server looked up.
-    private static let pace = Duration.seconds(5)
-    /// How often a missing server is looked up at first, and how many times: at the start, since it starts after this
-    /// service as a rule, and after it was there, since it is about to be started again.
-    private static let hurry = (pace: Duration.seconds(1), atStart: 30, afterEnd: 600)
 
     /// - Parameters:
     ///   - loop: Serves the watch.
@@ -100,9 +106,8 @@ public final class LocalServerWatch {
         if transport != self.transport { reset() }
         self.addresses = addresses
         self.transport = transport
-        rescans = 0
-        hasServed = false
-        answers = answers.filter { addresses.contains($0.key) }
+        schedule.restart(isOther: true)
+        for address in Set(answers.keys).union(queries.keys).subtracting(addresses) { forget(address) }
         // The caller reads `served` now; it need not be notified.
         isNotifying = false
         rescan(waiting: isFirst ? Self.firstTimeout : .zero)
@@ -122,33 +127,40 @@ public final class LocalServerWatch {
         watchEnds()
     }
 
-    /// Finds out once, and waits for answers.
+    /// Finds out once, and waits for answers; all are queried at the same time.
     public static func served(
         _ addresses: Set<IPAddress>,
         over transport: Listener.Transport = .udp
     ) -> Set<IPAddress> {
-        let facts = LocalServerFacts(of: addresses, over: transport)
-        return addresses.filter { address in
-            let isListening = facts.listening.contains(address)
-            guard facts.local.contains(address) else { return isListening }
-            let limit = isListening ? timeouts.listening : timeouts.other
-            do throws(Errno) {
-                let query = try Query(to: address, over: transport)
-                let outcome = query.socket.wait(atMost: limit, retries: true)
-                return outcome == .answered || outcome == .waiting && query.socket.isAnswering
-            } catch {
-                return isListening && error.isOfResources
-            }
+        guard let loop = try? EventLoop() else { return LocalServerFacts(of: addresses, over: transport).listening }
+        let servers = LocalServerWatch(loop: loop)
+        servers.follow(addresses, over: transport)
+        if !servers.isIdle {
+            servers.onIdle = { [unowned loop] in loop.stop() }
+            loop.run()
         }
+        servers.stop()
+        return servers.served
     }
 
     private func reset() {
-        for address in queries.keys { end(address) }
-        answers = [:]
+        for address in addresses.union(queries.keys) { forget(address) }
+    }
+
+    /// Forgets what was found out about another socket, or another path.
+    private func forget(_ address: IPAddress) {
+        end(address)
+        answers[address] = nil
+        kinds[address] = nil
+        schedule.forget(address)
+    }
+
+    private func isHere(_ address: IPAddress) -> Bool {
+        address.isLoopback || facts.local.contains(address) || facts.linkLocal.contains(address)
     }
 
     private func watchEnds() {
-        let isWanted = addresses.contains { $0.isLoopback || facts.local.contains($0) }
+        let isWanted = addresses.contains(where: isHere)
         if let endWatch, !isWanted || endTransport != transport {
             loop.unwatch(endWatch)
             self.endWatch = nil
@@ -163,66 +175,83 @@ public final class LocalServerWatch {
 
     private func listenerEnded() {
         ends?.drain()
-        rescans = 0
+        schedule.restart(isOther: false)
+        // What starts next may be another program.
+        kinds = [:]
         rescan()
     }
 
-    /// - Parameter limit: How long to wait for answers here.
-    private func rescan(waiting limit: Duration = .zero) {
+    /// - Parameters:
+    ///   - limit: How long to wait for answers here.
+    ///   - isTimed: Whether only the time has come: then what is not due is not queried.
+    private func rescan(waiting limit: Duration = .zero, isTimed: Bool = false) {
         let previous = facts
         facts = addresses.isEmpty ? LocalServerFacts() : read(addresses, transport)
         watchEnds()
+        let now = loop.clock.boot
+        var due = facts.local.intersection(addresses)
         for address in addresses {
-            // What was found out about another socket, or another path, counts no longer.
             let isOther = facts.listening.contains(address) != previous.listening.contains(address)
-            if isOther || !facts.local.contains(address) { end(address) }
-            let isNew = isOther && facts.listening.contains(address)
-            if isNew || !facts.local.contains(address) { answers[address] = nil }
+            let answer = answers[address]
+            if isOther || !facts.local.contains(address) { forget(address) }
+            // Until it is queried, one without a socket is what it was.
+            if isOther, !facts.listening.contains(address), facts.local.contains(address) { answers[address] = answer }
+            let isWaiting = queries[address].map { !$0.isLate } ?? false
+            if isWaiting || isTimed && !isOther && !schedule.isDue(address, at: now) { due.remove(address) }
         }
-        for address in queries.keys where !addresses.contains(address) { end(address) }
-        for address in facts.local.intersection(addresses) where queries[address] == nil {
-            query(address, waiting: limit)
-        }
+        for address in due { query(address) }
+        if limit > .zero { wait(until: now + limit) }
         settle()
     }
 
-    private func query(_ address: IPAddress, waiting limit: Duration) {
+    /// Waits for answers to all queries.
+    private func wait(until deadline: Duration) {
+        for (address, query) in queries where !query.isLate {
+            let outcome = query.socket.wait(until: deadline)
+            if outcome != .waiting { record(address, outcome) }
+        }
+    }
+
+    private func query(_ address: IPAddress) {
+        end(address)
         let query: Query
         do throws(Errno) {
-            query = try Query(to: address, over: transport)
+            query = try Query(to: address, over: transport, kinds[address])
         } catch {
             // What this process lacks says nothing of the server.
             return error.isOfResources ? () : record(address, .refused)
         }
-        let outcome = query.socket.wait(atMost: limit)
-        guard outcome == .waiting else { return record(address, outcome) }
         queries[address] = query
+        let outcome = query.socket.outcome()
+        guard outcome == .waiting else { return record(address, outcome) }
         let isStream = query.socket.isStream
-        query.watch = try? loop.watch(query.socket.descriptor, for: isStream ? .writable : .readable) { [weak self] _ in
+        query.registration = try? loop.watch(query.socket.descriptor, for: isStream ? .writable : .readable) {
+            [weak self] _ in
             guard let self, let outcome = queries[address]?.socket.outcome(), outcome != .waiting else { return }
-            finish(address, outcome)
+            record(address, outcome)
+            settle()
         }
         let timeout = facts.listening.contains(address) ? Self.timeouts.listening : Self.timeouts.other
         query.retry = loop.schedule(after: timeout / 3) { [weak query] in query?.socket.retry() }
         query.deadline = loop.schedule(after: timeout) { [weak self] in
-            let isAnswering = self?.queries[address]?.socket.isAnswering ?? false
-            self?.finish(address, isAnswering ? .answered : .refused)
+            guard let self, let outcome = queries[address]?.socket.atDeadline else { return }
+            record(address, outcome)
+            settle()
         }
     }
 
-    private func finish(_ address: IPAddress, _ outcome: LocalServerQuery.Outcome) {
-        end(address)
-        record(address, outcome)
-        settle()
-    }
-
     private func record(_ address: IPAddress, _ outcome: LocalServerQuery.Outcome) {
-        answers[address] = outcome == .answered
+        answers[address] = outcome == .answered || outcome == .redirected
+        let isThere = answers[address] == true || outcome == .withoutUpstream
+        kinds[address] = isThere ? queries[address]?.socket.kind : nil
+        let isListening = facts.listening.contains(address)
+        schedule.record(outcome, of: address, isListening: isListening, at: loop.clock.boot)
+        if outcome == .silent { queries[address]?.isLate = true } else { end(address) }
     }
 
     private func end(_ address: IPAddress) {
         guard let query = queries.removeValue(forKey: address) else { return }
-        if let watch = query.watch { loop.unwatch(watch) }
+        if let registration = query.registration { loop.unwatch(registration) }
         for timer in [query.deadline, query.retry].compactMap(\.self) { loop.cancel(timer) }
     }
 
@@ -230,26 +259,23 @@ public final class LocalServerWatch {
 
     private func settle() {
         let now = addresses.filter(isServed)
-        schedule()
+        plan()
+        if isIdle { onIdle() }
         guard now != served else { return }
         served = now
         if isNotifying { onChange() }
     }
 
-    private func schedule() {
+    private func plan() {
         if let timer { loop.cancel(timer) }
         timer = nil
         // A server of another machine is not missing here.
-        let here = addresses.filter { $0.isLoopback || facts.local.contains($0) }
+        let here = addresses.filter(isHere)
         let missing = here.filter { !isServed($0) }
-        if missing.count < here.count { hasServed = true }
-        if missing.isEmpty { rescans = 0 }
-        guard !missing.isEmpty || !here.isSubset(of: facts.listening) else { return }
-        let isHurried = !missing.isEmpty && rescans < (hasServed ? Self.hurry.afterEnd : Self.hurry.atStart)
-        timer = loop.schedule(after: isHurried ? Self.hurry.pace : Self.pace) { [weak self] in
-            self?.rescans += 1
-            self?.rescan()
-        }
+        let now = loop.clock.boot
+        schedule.update(isSomeServed: missing.count < here.count, isSomeMissing: !missing.isEmpty, at: now)
+        guard let next = schedule.next(lacksSocket: !missing.isSubset(of: facts.listening), at: now) else { return }
+        timer = loop.schedule(at: next) { [weak self] in self?.rescan(isTimed: true) }
     }
 }
 

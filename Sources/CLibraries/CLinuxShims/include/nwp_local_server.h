@@ -13,4 +13,7 @@ int nwp_query_local_server(const uint8_t *address, int length, int stream, const
 /// Returns 1 once the connection of a socket is established, 0 while it is not, or a negative errno.
 int nwp_is_connected(int descriptor);
 
+/// Returns 1 when a router reported that the time to live of a packet of the socket was over; reads all errors.
+int nwp_exceeded_time(int descriptor);
+
 #endif
