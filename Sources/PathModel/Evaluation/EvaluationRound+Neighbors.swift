@@ -20,7 +20,9 @@ extension EvaluationRound {
         }
         // Bound packets take the first one.
         guard survey.bound == nil else { return }
-        let equals = defaults.filter { $0.metric == choice.entry.metric && !$0.legs.allSatisfy { $0.flags.contains(.dead) } }
+        let equals = defaults.filter { route in
+            route.metric == choice.entry.metric && !route.legs.allSatisfy { $0.flags.contains(.dead) }
+        }
         guard equals.count > 1, let turns = EqualDefaults(equals.map(\.legs)) else { return }
         survey.neighbors.rivals.formUnion(keys(of: equals))
         let taken = turns.taken { classifier.state.neighborState($0) }
