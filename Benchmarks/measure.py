@@ -167,6 +167,7 @@ def busy_seconds():
 
 class Listener:
     """A program that listens to the kernel; its files go to a directory that ends with it."""
+    etc = None
 
     def __enter__(self):
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="nwpath-bench-"))
@@ -190,6 +191,8 @@ class Listener:
             if process.stdout:
                 process.stdout.close()
         shutil.rmtree(self.directory, ignore_errors=True)
+        if self.etc:
+            shutil.rmtree(self.etc, ignore_errors=True)
 
     @property
     def pid(self):
@@ -296,9 +299,12 @@ class Nwpath(Listener):
                                             env=self.environment())
 
     def configuration(self):
-        """A file with the settings, and with a name server of the namespace instead of this machine's."""
-        folder = self.directory / "etc"
-        folder.mkdir()
+        """A file with the settings, and with a name server of the namespace instead of this machine's.
+
+        The service watches all directories above resolv.conf, so they are not those where others make files.
+        """
+        GENERATORS.mkdir(exist_ok=True)
+        self.etc = folder = pathlib.Path(tempfile.mkdtemp(prefix="etc-", dir=GENERATORS))
         (folder / "resolv.conf").write_text("nameserver 10.1.0.1\n")
         (folder / "config.yaml").write_text(f"dns: {{resolv_conf: {folder}/resolv.conf}}\n{self.settings}")
         return folder / "config.yaml"

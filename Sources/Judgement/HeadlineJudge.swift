@@ -266,7 +266,7 @@ public struct HeadlineJudge {
     ///
     /// Else it may be that nothing beyond the gateway answers, which the runs that go on will show.
     private func isConfirmedBeyond(since names: [ProbeObservation]) -> Bool {
-        let hosts = beyond.filter { !$0.failsAtName }
+        let hosts = beyond.filter { !$0.failsAtName && $0.shortage == nil }
         guard let first = firstFailure(of: names), !hosts.isEmpty else { return true }
         return hosts.contains { $0.failingSince == nil && ($0.answered ?? .zero) >= first }
             || hosts.allSatisfy { $0.failingSince != nil }
@@ -274,7 +274,8 @@ public struct HeadlineJudge {
 
     private var silent: Finding? {
         // Where name servers fail as well, one test that failed often enough decides for all.
-        let hosts = (beyond.isEmpty && areBeyond(servers) ? servers : beyond).filter { $0.shortage == nil }
+        let (hostsBeyond, able) = (beyond.filter { $0.shortage == nil }, servers.filter { $0.shortage == nil })
+        let hosts = hostsBeyond.isEmpty && areBeyond(able) ? able : hostsBeyond
         // One closed port or wrong page is the fault of its host; where several hosts fail so, a router may answer for them.
         let isAllSilent = hosts.allSatisfy { $0.isSilent || $0.failsAtName }
         guard isDecided(hosts) || isDecided(beyond + servers), !hasInternet,

@@ -100,7 +100,9 @@ public struct LocalServerQuery: ~Copyable {
                 guard case .waiting = next else { return next }
                 _ = try socket.write(Self.message(id, step.question).span)
             } catch {
-                return error == .again ? .waiting : hasAnswered ? atDeadline : failure
+                guard error == .again else { return hasAnswered ? atDeadline : failure }
+                // A write may have reported the error, and left its description in the queue.
+                return nwp_exceeded_time(descriptor) != 0 ? .redirected : .waiting
             }
         }
     }
@@ -131,7 +133,7 @@ public struct LocalServerQuery: ~Copyable {
             (step, hasAnswered) = (.anyName, true)
         case .anyName:
             guard isOfStep else { return nil }
-            return answer[3] & 0x0F == 0 && answer[7] > 0 ? .answered : .withoutUpstream
+            return answer[3] & 0x0F == 0 ? .answered : .withoutUpstream
         }
         return .waiting
     }

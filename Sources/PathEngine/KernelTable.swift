@@ -38,6 +38,8 @@ public final class KernelTable: ForwardingTable {
     private var kept: [AddressFamily: KeptHeader] = [:]
     /// Packets that a rule let go when they were tried, until the rules are known to be other ones, and after which audit.
     private var released: [Packet: Int] = [:]
+    /// Marked packets that came back to this machine.
+    private var returned: Set<Packet> = []
 
     private struct Packet: Hashable {
         let transport: Transport
@@ -122,7 +124,10 @@ public final class KernelTable: ForwardingTable {
     }
 
     /// Routes are other ones, by which marked packets go too; from another source a rule may let packets pass.
-    private func outdateAnswers() { answers = reroutes ? [:] : answers.filter { $0.value == .open } }
+    private func outdateAnswers() {
+        returned = []
+        answers = reroutes ? [:] : answers.filter { $0.value == .open }
+    }
 
     /// Whether what becomes of packets behind the table may rest on routes: so it may where the chains may not be read.
     var reroutes: Bool { filter.map { $0.reroutes(.ipv4) || $0.reroutes(.ipv6) } ?? isFilterRead }
@@ -130,6 +135,7 @@ public final class KernelTable: ForwardingTable {
     /// Packet filters or IPsec policies may be other ones.
     func outdateOutput() {
         answers = [:]
+        returned = []
         isFilterRead = false
     }
 
@@ -202,13 +208,28 @@ public final class KernelTable: ForwardingTable {
     /// The answer where a chain may mark packets, and rules match on marks: what is bound to an interface goes there, whatever
     /// a mark means.
     private func reroutedAnswer(to packet: Packet) -> OutputAnswer {
+        // By the loopback interface it would meet what copies packets there, and learn nothing.
+        guard !mayReturn(packet), !returned.contains(packet) else { return .unknown }
         switch source.output(of: packet.transport, to: packet.destination, by: nil, sends: true) {
         case .filtered: return .refused(.filter(filter?.chains(packet.destination.family) ?? []))
-        case .released: released[packet] = audits
+        case .released: returned.insert(packet)
         // By which interface it leaves is not known.
         case .open, .blocked, .unknown: break
         }
         return .unknown
+    }
+
+    /// Whether a rule may lead a marked packet back to this machine.
+    private func mayReturn(_ packet: Packet) -> Bool {
+        let family = packet.destination.family
+        return rules.contains { rule in
+            guard rule.family == family, rule.readsMark else { return false }
+            guard let mark = rule.mark?.value else { return true }
+            let query = RouteQuery(packet.destination, kind: .decision, mark: mark, transport: packet.transport)
+            guard case .success(let answer) = source.lookup(query) else { return false }
+            // The loopback interface is the first of each network namespace.
+            return answer.type == .local || answer.onlyInterface == 1
+        }
     }
 
     private var rules: [PolicyRule] {

@@ -134,7 +134,7 @@ public final class PathEngine {
     public var isRecovering: Bool { incompleteSince != nil || monitor?.isRecovering ?? false }
 
     /// The path of the first monitor, as it was last published.
-    public var path: Path { core.path }
+    public var path: Path { core.monitors.first?.path ?? Path() }
 
     /// The kernel, for questions of other parts on the same loop.
     public var source: any KernelSource { kernel }

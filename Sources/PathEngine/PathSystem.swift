@@ -59,7 +59,7 @@ public final class PathSystem {
             case .audit: providers.refresh()
             case .links: providers.noteLinks()
             case .update(let update):
-                if update.changes.contains(where: \.isOfAddress) { providers.noteAddresses() }
+                if update.mayChangeResolvers { providers.noteAddresses() }
                 if update.changes.contains(where: \.isOfInterface) {
                     noteWireless(update.changes)
                     scheduleRefresh()
@@ -81,8 +81,7 @@ public final class PathSystem {
 
     /// nl80211 does not announce that an access point lets data pass, rtnetlink does.
     private func noteWireless(_ changes: [ModelChange]) {
-        for case .interfaceChanged(let view, let changed, _) in changes
-        where view.wifi != nil && !Set(changed).isDisjoint(with: [.up, .carrier, .operstate]) {
+        for case .interfaceChanged(let view, _, _) in changes.filter(\.isOfLinkState) where view.wifi != nil {
             providers.noteWireless(view.index, isUp: view.isUp)
         }
     }
@@ -97,7 +96,21 @@ public final class PathSystem {
     }
 }
 
+extension EngineUpdate {
+    /// Whether addresses or links changed, or what addresses are good for: a resolver uses other servers then, or can be used
+    /// itself.
+    fileprivate var mayChangeResolvers: Bool {
+        changes.contains { $0.isOfAddress || $0.isOfLinkState }
+            || paths.contains { !Set($0.change.changed).isDisjoint(with: [.status, .sources]) }
+    }
+}
+
 extension ModelChange {
+    fileprivate var isOfLinkState: Bool {
+        guard case .interfaceChanged(_, let changed, _) = self else { return false }
+        return !Set(changed).isDisjoint(with: [.up, .carrier, .operstate])
+    }
+
     fileprivate var isOfAddress: Bool {
         switch self {
         case .addressAdded, .addressRemoved: true

@@ -18,7 +18,8 @@ import Testing
             schedule.record(outcome, of: server, isListening: isListening, at: now)
             guard let next = schedule.next(lacksSocket: false, at: now) else { return nil }
             defer { now = next }
-            #expect(!schedule.isDue(server, at: next - .milliseconds(1)) && schedule.isDue(server, at: next))
+            #expect(!schedule.isDue(server, isKnown: true, at: next - .milliseconds(1)))
+            #expect(schedule.isDue(server, isKnown: true, at: next))
             return Int((next - now).components.seconds)
         }
     }
@@ -27,6 +28,18 @@ import Testing
         #expect(intervals(.silent, isListening: true) == [2, 4, 8, 16, 30, 30])
         #expect(intervals(.silent, isListening: false) == [2, 4, 5, 5, 5, 5])
         #expect(intervals(.withoutUpstream, isListening: true) == [2, 4, 5, 5, 5, 5])
+    }
+
+    @Test func `a query under way is not repeated, one that could not be sent is after a while`() {
+        var schedule = LocalServerSchedule()
+        #expect(schedule.isDue(server, isKnown: false, at: .zero), "nothing is known of it")
+        schedule.record(.silent, of: server, isListening: true, at: .zero)
+        schedule.begin(server)
+        #expect(schedule.next(lacksSocket: false, at: .seconds(2)) == nil)
+        #expect(!schedule.isDue(server, isKnown: true, at: .seconds(60)))
+        schedule.postpone(server, at: .seconds(2))
+        #expect(schedule.next(lacksSocket: false, at: .seconds(2)) == .seconds(7))
+        #expect(!schedule.isDue(server, isKnown: false, at: .seconds(6)))
     }
 
     @Test func `one that answers from its socket, or elsewhere, waits for an audit`() {

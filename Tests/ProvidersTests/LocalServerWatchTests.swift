@@ -281,6 +281,24 @@ import Testing
         watch.stop()
     }
 
+    @Test func `nothing is read while a query waits for its answer (S35)`() async throws {
+        final class Counter { var reads = 0 }
+        let server = try await serve("127.0.0.11", port: 53, answers: false)
+        let counter = Counter()
+        let watch = LocalServerWatch(loop: loop) { addresses, transport in
+            counter.reads += 1
+            return LocalServerFacts(of: addresses, over: transport)
+        }
+        watch.follow([local])
+        // After 3 s, and 2 s later the second query.
+        await loop.eventually("its silence") { watch.served.isEmpty }
+        let first = counter.reads
+        await loop.eventually("the third query") { counter.reads >= first + 2 }
+        #expect(counter.reads == first + 2)
+        watch.stop()
+        withExtendedLifetime(server) {}
+    }
+
     @Test func `all servers that hang are queried at the same time`() async throws {
         let one = try await serve("127.0.0.11", port: 53, answers: false)
         let other = try await serve("127.0.0.12", port: 53, answers: false)

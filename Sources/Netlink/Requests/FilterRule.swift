@@ -48,12 +48,17 @@ struct FilterRule {
             switch (attributes.kind, name) {
             case (1, _):
                 name = attributes.text
-                if ["dup", "queue"].contains(name) { add(.release) }
+                if ["dup", "queue", "quota"].contains(name) { add(.release) }
             case (2, "payload"): readPayload(attributes.payload)
             // NFT_META_NFPROTO
             case (2, "meta"): comparesFamily = number(1, attributes.payload) != 0 && number(2, attributes.payload) == 15
             case (2, "cmp"): readComparison(attributes.payload)
             case (2, "target"): readTarget(text(1, attributes.payload))
+            // NFT_OBJECT_QUOTA
+            case (2, "objref"): if number(1, attributes.payload) == 2 { add(.release) }
+            // What is tried would use a quota up.
+            case (2, "match"):
+                if ["quota", "quota2", "connbytes"].contains(text(1, attributes.payload)) { add(.release) }
             default: break
             }
         }

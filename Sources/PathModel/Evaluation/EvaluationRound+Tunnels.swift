@@ -148,6 +148,7 @@ extension EvaluationRound {
     /// Nothing is concluded as long as one of them works, and without any: a program in another network namespace may serve
     /// the tunnel. No program serves an L2TP session, which the kernel gives no kind: any interface may carry it.
     private func unusedUnderlay(of tunnel: Link, with queries: inout RouteSurvey) -> Underlay {
+        if tunnel.kind == nil, hasOtherInterface { return .unknown }
         let carrying = carriers().filter { candidate in
             tunnel.kind == nil
                 || classifier.memory.everAvailable.contains(candidate.index)
@@ -156,6 +157,14 @@ extension EvaluationRound {
         guard !carrying.isEmpty, !carrying.contains(where: \.works), !hasOtherTunnel(than: tunnel, queries)
         else { return .unknown }
         return brokenInterface(below: tunnel, of: carrying)
+    }
+
+    /// Whether an interface works and has an address, be it a bridge, in a VRF, or one that is ignored.
+    private var hasOtherInterface: Bool {
+        classifier.state.routableInterfaces.contains { index in
+            guard let link = classifier.state.links[index] else { return false }
+            return !classifier.isLoopback(link) && !classifier.isTunnel(link) && classifier.isUsable(link)
+        }
     }
 
     /// Whether another tunnel or a serial line works and has a route that somebody made.

@@ -43,14 +43,22 @@ struct LocalServerSchedule {
         dues[address] = interval.map { now + $0 }
     }
 
+    /// Records that a query is sent: until its outcome is known there is nothing to repeat.
+    mutating func begin(_ address: IPAddress) { dues[address] = nil }
+
+    /// Records that none could be sent for want of what this machine lacks.
+    mutating func postpone(_ address: IPAddress, at now: Duration) { dues[address] = now + Self.pace }
+
     /// Forgets what queries to an address showed: it has another socket, or is no longer of this machine.
     mutating func forget(_ address: IPAddress) {
         dues[address] = nil
         unanswered[address] = nil
     }
 
-    /// Whether it is time to query an address.
-    func isDue(_ address: IPAddress, at now: Duration) -> Bool { dues[address].map { $0 <= now } ?? false }
+    /// Whether it is time to query an address; `isKnown` is whether an earlier query had an outcome.
+    func isDue(_ address: IPAddress, isKnown: Bool, at now: Duration) -> Bool {
+        dues[address].map { $0 <= now } ?? !isKnown
+    }
 
     /// Records whether servers are there.
     mutating func update(isSomeServed: Bool, isSomeMissing: Bool, at now: Duration) {

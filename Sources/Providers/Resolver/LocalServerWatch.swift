@@ -55,6 +55,10 @@ public final class LocalServerWatch {
     /// Whether the last query to an address was answered, or left this machine.
     private var answers: [IPAddress: Bool] = [:]
     private var kinds: [IPAddress: LocalServerQuery.Kind] = [:]
+    /// Those whose last query a router dropped.
+    private var redirected: Set<IPAddress> = []
+    /// Those followed that had a socket at some time.
+    private var hadSocket: Set<IPAddress> = []
     private var queries: [IPAddress: Query] = [:]
     private var schedule = LocalServerSchedule()
     private var ends: ListenerEndSocket?
@@ -152,6 +156,7 @@ public final class LocalServerWatch {
         end(address)
         answers[address] = nil
         kinds[address] = nil
+        redirected.remove(address)
         schedule.forget(address)
     }
 
@@ -176,8 +181,9 @@ public final class LocalServerWatch {
     private func listenerEnded() {
         ends?.drain()
         schedule.restart(isOther: false)
-        // What starts next may be another program.
+        // What starts next may be another program, and what waits for an answer waits for the one that ended.
         kinds = [:]
+        for address in queries.keys { end(address) }
         rescan()
     }
 
@@ -187,6 +193,7 @@ public final class LocalServerWatch {
     private func rescan(waiting limit: Duration = .zero, isTimed: Bool = false) {
         let previous = facts
         facts = addresses.isEmpty ? LocalServerFacts() : read(addresses, transport)
+        hadSocket = hadSocket.union(facts.listening).intersection(addresses)
         watchEnds()
         let now = loop.clock.boot
         var due = facts.local.intersection(addresses)
@@ -197,7 +204,8 @@ public final class LocalServerWatch {
             // Until it is queried, one without a socket is what it was.
             if isOther, !facts.listening.contains(address), facts.local.contains(address) { answers[address] = answer }
             let isWaiting = queries[address].map { !$0.isLate } ?? false
-            if isWaiting || isTimed && !isOther && !schedule.isDue(address, at: now) { due.remove(address) }
+            let isDue = !isTimed || isOther || schedule.isDue(address, isKnown: answers[address] != nil, at: now)
+            if isWaiting || !isDue { due.remove(address) }
         }
         for address in due { query(address) }
         if limit > .zero { wait(until: now + limit) }
@@ -213,14 +221,16 @@ public final class LocalServerWatch {
     }
 
     private func query(_ address: IPAddress) {
-        end(address)
+        schedule.begin(address)
         let query: Query
         do throws(Errno) {
             query = try Query(to: address, over: transport, kinds[address])
         } catch {
             // What this process lacks says nothing of the server.
-            return error.isOfResources ? () : record(address, .refused)
+            return error.isOfResources
+                ? schedule.postpone(address, at: loop.clock.boot) : record(address, .refused)
         }
+        end(address)
         queries[address] = query
         let outcome = query.socket.outcome()
         guard outcome == .waiting else { return record(address, outcome) }
@@ -234,14 +244,18 @@ public final class LocalServerWatch {
         let timeout = facts.listening.contains(address) ? Self.timeouts.listening : Self.timeouts.other
         query.retry = loop.schedule(after: timeout / 3) { [weak query] in query?.socket.retry() }
         query.deadline = loop.schedule(after: timeout) { [weak self] in
-            guard let self, let outcome = queries[address]?.socket.atDeadline else { return }
-            record(address, outcome)
+            guard let self, let query = queries[address] else { return }
+            let outcome = query.socket.outcome()
+            record(address, outcome == .waiting ? query.socket.atDeadline : outcome)
             settle()
         }
     }
 
     private func record(_ address: IPAddress, _ outcome: LocalServerQuery.Outcome) {
-        answers[address] = outcome == .answered || outcome == .redirected
+        // One error of the router may be lost, or left out where it limits their rate.
+        let isRedirected = outcome == .silent && redirected.contains(address)
+        if outcome == .redirected { redirected.insert(address) } else { redirected.remove(address) }
+        answers[address] = outcome == .answered || outcome == .redirected || isRedirected
         let isThere = answers[address] == true || outcome == .withoutUpstream
         kinds[address] = isThere ? queries[address]?.socket.kind : nil
         let isListening = facts.listening.contains(address)
@@ -269,8 +283,8 @@ public final class LocalServerWatch {
     private func plan() {
         if let timer { loop.cancel(timer) }
         timer = nil
-        // A server of another machine is not missing here.
-        let here = addresses.filter(isHere)
+        // A server of another machine is not missing here, nor is one with a link-local address that some interface has.
+        let here = addresses.filter { isHere($0) && (!facts.linkLocal.contains($0) || hadSocket.contains($0)) }
         let missing = here.filter { !isServed($0) }
         let now = loop.clock.boot
         schedule.update(isSomeServed: missing.count < here.count, isSomeMissing: !missing.isEmpty, at: now)

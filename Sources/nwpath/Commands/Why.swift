@@ -92,7 +92,7 @@ struct Why: Command {
 
     private func explain(_ target: Target, _ settings: CommandConfiguration) throws(NetlinkError) -> Answer {
         let kernel = try LiveKernel()
-        let facts = try facts(of: kernel, settings)
+        let facts = try facts(of: kernel, settings, for: target)
         let explainer = Explainer(facts, table: KernelTable(kernel))
         switch target {
         case .internet: return Answer(explanations: Self.explainInternet(explainer, names: .general))
@@ -108,7 +108,8 @@ struct Why: Command {
     /// Reads what explanations rest on, again while a router is being resolved, as a silent one is with each packet.
     private func facts(
         of kernel: LiveKernel,
-        _ settings: CommandConfiguration
+        _ settings: CommandConfiguration,
+        for target: Target
     ) throws(NetlinkError) -> ExplanationFacts {
         let dns = ExplanationReader.nameServers(at: settings.resolverFile)
         let end = KernelClock().boot + Self.resolution
@@ -122,9 +123,25 @@ struct Why: Command {
                 at: now,
                 hasRadios: true
             )
-            guard facts.isResolvingRouter, now < end else { return facts }
-            usleep(50_000)
+            guard Self.isResolvingRouter(of: target, facts, kernel), now < end else { return facts }
+            usleep(100_000)
         }
+    }
+
+    /// Whether a router is being resolved that packets to the target pass.
+    private static func isResolvingRouter(
+        of target: Target,
+        _ facts: ExplanationFacts,
+        _ kernel: LiveKernel
+    ) -> Bool {
+        guard case .address(let address, _) = target else { return facts.isResolvingRouter }
+        guard let answer = try? kernel.lookup(RouteQuery(address, kind: .decision)).get() else { return false }
+        let routers = [answer].compactMap { answer in
+            answer.onlyGateway.flatMap { gateway in
+                answer.onlyInterface.map { NeighborKey(index: $0, address: gateway) }
+            }
+        }
+        return routers.contains { facts.neighbors[$0]?.state == .incomplete }
     }
 
     private static func explainInternet(
