@@ -149,8 +149,8 @@ def storm(bench):
                      for each in told}
             overruns = {each.name: each.overruns() for each in running}
             lost = {each.name: each.dropped() for each in running}
-            bench.record("default changes told of", f"of {changes}", {each: len(set(told[each])) for each in told})
-            bench.record("told out of order", "", {each: sum(a > b for a, b in zip(order[each], order[each][1:]))
+            bench.record("default changes reported", f"of {changes}", {each: len(set(told[each])) for each in told})
+            bench.record("reported out of order", "", {each: sum(a > b for a, b in zip(order[each], order[each][1:]))
                                                    for each in order}, most=0)
             bench.record("wrong end state", "0 or 1", {each: int(told[each][-1:] != [final]) for each in told}, most=0)
             bench.record("messages lost", "", lost)
