@@ -23,6 +23,12 @@ import Testing
         return watcher
     }
 
+    /// Has this thread alone open files as another user: setfsuid(2), which the module Glibc lacks.
+    private func setFileUser(_ user: uid_t) {
+        typealias Call = @convention(c) (uid_t) -> Int32
+        _ = unsafe unsafeBitCast(dlsym(nil, "setfsuid"), to: Call.self)(user)
+    }
+
     @Test func `sees the file written in place, twice`() async throws {
         let loop = Namespace.current.loop
         let scratch = try Scratch()
@@ -90,6 +96,25 @@ import Testing
         #expect(first(watcher) == "192.0.2.2")
         try scratch.write("nameserver 192.0.2.3\n", to: "host/resolv.conf")
         await loop.eventually { first(watcher) == "192.0.2.3" }
+        watcher.stop()
+    }
+
+    @Test func `sees that a file may be read again that is mounted over it`() async throws {
+        let loop = Namespace.current.loop
+        let scratch = try Scratch()
+        try scratch.write("", to: "resolv.conf")
+        try Command.run(["mkdir", scratch("host")])
+        try scratch.write("nameserver 192.0.2.2\n", to: "host/resolv.conf")
+        try Command.run(["chmod", "755", scratch("")])
+        try Command.run(["chmod", "600", scratch("host/resolv.conf")])
+        try Command.run(["mount", "--bind", scratch("host/resolv.conf"), scratch("resolv.conf")])
+        defer { _ = try? Command.run(["umount", "--lazy", scratch("resolv.conf")]) }
+        setFileUser(65534)
+        defer { setFileUser(0) }
+        let watcher = watch(scratch, loop)
+        #expect(watcher.configuration.unreadable == "\(Errno(EACCES))")
+        try Command.run(["chmod", "644", scratch("host/resolv.conf")])
+        await loop.eventually { first(watcher) == "192.0.2.2" }
         watcher.stop()
     }
 

@@ -7,6 +7,7 @@
 #include <linux/magic.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -31,4 +32,9 @@ const char *nwp_errno_text(int code) {
 bool nwp_is_procfs(int descriptor) {
     struct statfs system;
     return fstatfs(descriptor, &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
+}
+
+bool nwp_is_mount_point(const char *path) {
+    struct statx found;
+    return statx(AT_FDCWD, path, 0, 0, &found) == 0 && found.stx_attributes & STATX_ATTR_MOUNT_ROOT;
 }

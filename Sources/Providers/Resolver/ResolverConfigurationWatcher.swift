@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import CLinuxShims
 internal import Glibc
 public import LinuxIO
 public import PathModel
@@ -23,6 +24,8 @@ public final class ResolverConfigurationWatcher {
     private let debounce: Duration
     private lazy var debouncer = Debouncer(loop: loop, quiet: debounce) { [weak self] in self?.settle() }
     private var fallback: EventLoop.Timer?
+    /// Whether the file cannot be read, and a change of its mode is not announced.
+    private var mustPoll = false
 
     /// Prepares to watch `path`.
     ///
@@ -83,6 +86,7 @@ public final class ResolverConfigurationWatcher {
         // First watch, then read: a change in between causes one more look.
         followAll(way)
         let before = (configuration, health)
+        mustPoll = false
         do throws(Errno) {
             let bytes = try Self.read(path)
             configuration = ResolvConf(parsing: bytes.span).configuration(source: path)
@@ -93,6 +97,7 @@ public final class ResolverConfigurationWatcher {
         } catch {
             // What keeps this service from reading the file for a lack of resources does not keep other programs from it.
             if error.isOfFile { configuration = DNSConfiguration(without: path, error) }
+            mustPoll = unsafe nwp_is_mount_point(path)
             health.fail(.system(call: "open \(path)", code: error), at: loop.clock.boot)
         }
         if let error = files.lastError { health.lastError = error }
@@ -100,15 +105,13 @@ public final class ResolverConfigurationWatcher {
         return before != (configuration, health)
     }
 
-    /// Without inotify the file is read again every ten seconds.
-    ///
-    /// Of one that must not be read inotify accepts its directory, where
-    /// its mode is announced, but not that of a file that is mounted over it, which an audit finds.
+    /// Reads the file again every ten seconds without inotify, and every two while it cannot be read and is mounted over its
+    /// name: inotify refuses the file, and its directory reports what happens to the file below.
     private func scheduleFallback() {
         if let fallback { loop.cancel(fallback) }
         fallback = nil
-        guard files.lastError != nil else { return }
-        fallback = loop.schedule(after: .seconds(10)) { [weak self] in self?.refresh() }
+        guard mustPoll || files.lastError != nil else { return }
+        fallback = loop.schedule(after: .seconds(mustPoll ? 2 : 10)) { [weak self] in self?.refresh() }
     }
 
     /// Reads a file.

@@ -19,5 +19,7 @@ const char *nwp_errno_name(int code);
 const char *nwp_errno_text(int code);
 /// Whether an open file, directory or link is in procfs.
 bool nwp_is_procfs(int descriptor);
+/// Whether a file or directory is mounted over its name, also from the same file system: statx(2), Linux 5.8 and later.
+bool nwp_is_mount_point(const char *path);
 
 #endif
