@@ -39,9 +39,11 @@ struct ChainBuilder {
         let (gateways, first) = (facts.path.gateways, facts.path.firstGateway)
         let name = first.map { "\($0.address)" }
         // The test of a gateway may have no address yet.
-        let targets = [nil, first.map { "\($0.address.address)" }]
+        func isTarget(_ address: String?) -> Bool {
+            address == nil || address == first.map { "\($0.address.address)" }
+        }
         let answering = facts.probes.filter { $0.position == .gateway && evaluation.isAnswered($0) }
-        let roundTrip = answering.first { targets.contains($0.address) }?.roundTrip
+        let roundTrip = answering.first { isTarget($0.address) }?.roundTrip
         let condition: ChainElement.Condition =
             if gateways.contains(where: { $0.isReachable == false }) || hasWarning(of: [.gateway]) {
                 .degraded

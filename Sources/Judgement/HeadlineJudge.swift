@@ -27,7 +27,7 @@ internal import PathModel
 /// A host that answers with an error has answered. Tests whose packets have another route than those of the path say
 /// nothing of what is beyond its gateway. An answer counts until a test of the same kind fails after it. A verdict that
 /// something stops all traffic does not stand against an answer that is newer than its last confirmation.
-public struct HeadlineJudge {
+public final class HeadlineJudge {
     private let facts: HeadlineFacts
     private let verdicts: [VerdictTracker.Standing]
     private let text: HeadlineText

@@ -114,6 +114,7 @@ private struct Plan {
     mutating func isRepeated(by kernel: LiveKernel) -> Bool {
         guard !answers.isEmpty else { return false }
         kernel.lookup(&expected, into: &repeated)
+        if answers == repeated { return true }
         return answers.count == repeated.count
             && answers.indices.allSatisfy { Self.isSame(answers[$0], repeated[$0]) }
     }

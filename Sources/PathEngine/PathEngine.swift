@@ -136,6 +136,9 @@ public final class PathEngine {
     /// The path of the first monitor, as it was last published.
     public var path: Path { core.monitors.first?.path ?? Path() }
 
+    /// Since when its status stands, as time since boot; `nil` before the first evaluation.
+    public var statusSince: Duration? { core.monitors.first?.tracker.statusSince }
+
     /// The kernel, for questions of other parts on the same loop.
     public var source: any KernelSource { kernel }
 

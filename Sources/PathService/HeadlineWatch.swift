@@ -50,18 +50,20 @@ final class HeadlineWatch {
 
     /// What the daemon's parts know.
     private var facts: HeadlineFacts {
-        let (core, now) = (engine.core, loop.clock.boot)
-        let path = core.path
-        let statusSince = core.monitors.first?.tracker.statusSince ?? now
+        let (path, now) = (engine.path, loop.clock.boot)
+        let statusSince = engine.statusSince ?? now
         var facts = HeadlineFacts(host: hostName.name, path: path, statusSince: statusSince, now: now)
         facts.verdicts = diagnosis.verdicts
         facts.examination = diagnosis.summary
         facts.awaitsExamination = diagnosis.isPeriodic && (diagnosis.summary?.ended ?? .zero) < statusSince
         facts.traffic = traffic(path)
         facts.reportedSince = tracker.reportedSince
-        facts.probes = probes.states.map { probe in
-            ProbeObservation(probe, state: core.state, servers: path.dns.servers) { [engine] address, route in
-                engine.isOnPath(address, by: route, path)
+        if !probes.states.isEmpty {
+            let (state, servers) = (engine.core.state, path.dns.servers)
+            facts.probes = probes.states.map { probe in
+                ProbeObservation(probe, state: state, servers: servers) { [engine] address, route in
+                    engine.isOnPath(address, by: route, path)
+                }
             }
         }
         facts.statusSince = max(statusSince, uplink.since)

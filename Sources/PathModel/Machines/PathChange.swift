@@ -64,14 +64,15 @@ public enum PathField: String, Hashable, Sendable, CaseIterable {
         case .sources: left.ipv4?.sources != right.ipv4?.sources || left.ipv6?.sources != right.ipv6?.sources
         case .routes:
             left.ipv4?.interfaces != right.ipv4?.interfaces || left.ipv6?.interfaces != right.ipv6?.interfaces
-                || left.isOnLink != right.isOnLink
+                || left.ipv4.isOnLink != right.ipv4.isOnLink || left.ipv6.isOnLink != right.ipv6.isOnLink
         case .dns:
             left.dns.servers != right.dns.servers || left.dns.search != right.dns.search
                 || left.dns.source != right.dns.source
         case .linkQuality: left.linkQuality != right.linkQuality
         case .underlyingTypes: left.underlyingTypes != right.underlyingTypes
         case .warnings:
-            left.warnings != right.warnings || left.isUnanswered != right.isUnanswered
+            left.warnings != right.warnings || left.ipv4.isUnanswered != right.ipv4.isUnanswered
+                || left.ipv6.isUnanswered != right.ipv6.isUnanswered
         }
     }
 
@@ -87,9 +88,7 @@ public enum PathField: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-extension PathFields {
-    /// The families whose routes have no router; see ``FamilyPath/isOnLink``.
-    fileprivate var isOnLink: [Bool] { [ipv4, ipv6].map { $0?.isOnLink ?? false } }
-    /// The families of which no destination answers.
-    fileprivate var isUnanswered: [Bool] { [ipv4, ipv6].map { $0?.isUnanswered ?? false } }
+extension FamilyPath? {
+    fileprivate var isOnLink: Bool { self?.isOnLink ?? false }
+    fileprivate var isUnanswered: Bool { self?.isUnanswered ?? false }
 }

@@ -122,7 +122,7 @@ final class ProbeWatch {
     private func probeUncoveredGateways() {
         if let gatewayTimer { loop.cancel(gatewayTimer) }
         gatewayTimer = nil
-        let path = engine.core.path
+        let path = engine.path
         let gateways = standard.uncoveredGateways(of: path) { [table = engine.table] address in
             try? table.lookup(RouteQuery(address, kind: .entry)).get().onlyGateway
         }.map(\.address.address)
@@ -139,7 +139,7 @@ final class ProbeWatch {
             histories.take(result, of: state.definition)
             revision += 1
             onResult()
-            if state.definition == standard.definitions(for: engine.core.path).first { probeUncoveredGateways() }
+            if state.definition == standard.definitions(for: engine.path).first { probeUncoveredGateways() }
         case .answersAgain: onChange()
         case .suspicious: probeGateways()
         case .transition(let state, let transition, let result):
