@@ -60,6 +60,8 @@ final class AnticipatingTable: ForwardingTable {
         return table.carriesRoutes(index)
     }
 
+    func refreshCarriers() -> Bool { table.refreshCarriers() }
+
     func neighbors(on index: Int) -> [Neighbor] { table.neighbors(on: index) }
 
     func tunnel(_ tunnel: Link, to destination: IPAddress, isOwn: Bool) -> TunnelAnswer {

@@ -21,6 +21,8 @@ public final class KernelTable: ForwardingTable {
     private var rulesMatchTransport = false
     /// The interfaces with routes that the kernel did not make itself.
     private var carrying: Set<Int>?
+    /// Whether anything was announced since they were read.
+    private var isCarryingStale = false
     /// Whether there are too many routes to read them after each change of one.
     private var hasManyRoutes = false
     private var acceptsFromVRFs: [Transport: Bool] = [:]
@@ -64,6 +66,7 @@ public final class KernelTable: ForwardingTable {
     public func outdate(by batch: EventBatch) {
         let concernsRoutes = batch.notices.contains(where: \.event.concernsRoutes)
         let concernsRules = batch.notices.contains(where: \.event.concernsRules)
+        isCarryingStale = true
         if concernsRoutes {
             outdateDefaultRoutes()
             if !hasManyRoutes || batch.notices.contains(where: \.event.concernsLinks) { carrying = nil }
@@ -266,7 +269,17 @@ public final class KernelTable: ForwardingTable {
     private static let many = 1000
 
     public func carriesRoutes(_ index: Int) -> Bool {
-        if let carrying { return carrying.contains(index) }
+        (carrying ?? readCarriers()).contains(index)
+    }
+
+    /// The kernel does not report routes with long prefixes (rule S3), so anything that it reports may have come with one.
+    public func refreshCarriers() -> Bool {
+        guard carrying != nil, isCarryingStale else { return false }
+        _ = readCarriers()
+        return true
+    }
+
+    private func readCarriers() -> Set<Int> {
         var carrying: Set<Int> = []
         var count = 0
         for family in AddressFamily.allCases {
@@ -277,8 +290,9 @@ public final class KernelTable: ForwardingTable {
             }
         }
         self.carrying = carrying
+        isCarryingStale = false
         hasManyRoutes = count > Self.many
-        return carrying.contains(index)
+        return carrying
     }
 
     public func neighbors(on index: Int) -> [Neighbor] { (try? source.neighbors(index: index))?.values ?? [] }

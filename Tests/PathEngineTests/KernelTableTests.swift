@@ -34,6 +34,10 @@ import Testing
         let once = kernel.questions
         table.outdate(by: Self.batch(Self.defaultRoute))
         #expect(table.carriesRoutes(index) && (kernel.questions > once) == isReadAgain)
+        // What closes a tunnel is read again first, once.
+        let before = kernel.questions
+        #expect(table.refreshCarriers() != isReadAgain && (kernel.questions > before) != isReadAgain)
+        #expect(!table.refreshCarriers() && table.carriesRoutes(index))
         try namespace.ip("route flush root 198.18.0.0/15")
         try namespace.ip("route flush default")
         try namespace.ip("-6 route flush default")

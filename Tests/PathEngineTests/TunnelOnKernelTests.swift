@@ -59,6 +59,31 @@ import Testing
         withExtendedLifetime(program) {}
     }
 
+    @Test func `a VPN that reconnects over another interface is not closed by the routes of before`() async throws {
+        try namespace.uplink("v0", 1, to: peer, metric: nil)
+        try namespace.uplink("w0", 2, to: peer, metric: nil)
+        let program = try RunningCommand([
+            "nsenter", "--net=\(namespace.path)", "python3", "-c", Self.tunnelProgram,
+        ])
+        await namespace.loop.eventually("the tunnel") { (try? namespace.ip("link show t0")) != nil }
+        let routes = (0..<1_500).map { "route add 198.18.\($0 / 250).\($0 % 250) via 10.1.0.1 dev v0" }
+        try namespace.ipBatch(routes)
+        try namespace.apply([
+            "link set t0 up", "addr add 10.8.0.2/24 dev t0", "route add 0.0.0.0/1 dev t0",
+            "route add 128.0.0.0/1 dev t0", "route add 203.0.113.9 via 10.1.0.1 dev v0",
+        ])
+        let subject = try Subject()
+        await subject.eventually("the tunnel") { $0.ipv4?.interfaces.map(\.name) == ["t0"] }
+        try peer.ip("link set v1 down")
+        await subject.eventually("no IPv4") { $0.ipv4 == nil }
+        // The host route is not announced to the engine; what is announced next concerns no link.
+        try namespace.apply([
+            "route replace 203.0.113.9 via 10.2.0.1 dev w0", "route add 5.0.0.0/8 dev t0",
+        ])
+        await subject.eventually("the tunnel") { $0.ipv4?.interfaces.map(\.name) == ["t0"] }
+        withExtendedLifetime(program) {}
+    }
+
     /// A program behind `tun` that keeps its interface.
     private static let tunnelProgram = """
         import fcntl, os, struct, time

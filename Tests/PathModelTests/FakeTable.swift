@@ -121,11 +121,17 @@ struct FakeTable: ForwardingTable {
     }
 
     func carriesRoutes(_ index: Int) -> Bool {
+        if let outdated = log.carriers { return outdated.contains(index) }
         // The prefixes of the interface's own addresses are the kernel's.
         let own = (state.addresses[index] ?? []).map { IPPrefix($0.value.address, length: $0.value.prefixLength) }
         return routes.contains { route in
             !own.contains(route.prefix) && route.legs.contains { $0.index == index }
         }
+    }
+
+    func refreshCarriers() -> Bool {
+        defer { log.carriers = nil }
+        return log.carriers != nil
     }
 
     func defaultRoutes(_ family: AddressFamily, table: UInt32) -> [RouteAnswer] {
@@ -212,6 +218,8 @@ extension IPPrefix {
 /// The questions a table was asked.
 final class QueryLog {
     var queries: [RouteQuery] = []
+    /// The interfaces that carried routes when they were read; `nil` where those of now are known.
+    var carriers: Set<Int>?
 
     /// Those about packets that leave: what comes in has neither a user nor a mark.
     func leaving(_ world: World) -> [RouteQuery] {

@@ -103,6 +103,22 @@ import Testing
         #expect(world.path().status == .satisfied)
     }
 
+    @Test func `a tunnel is closed by routes that are read again before, and by no old ones`() {
+        var world = Self.world("tun")
+        world.link("eth1", 8)
+        world.add("203.0.113.2/24", on: "eth1")
+        world.unplug("eth0")
+        world.route("198.51.100.8/32", "eth1", via: "203.0.113.1")
+        // When they were read, only eth0 had one.
+        world.table.log.carriers = [2]
+        #expect(world.path().status == .satisfied && world.table.log.carriers == nil)
+        world.removeRoutes("198.51.100.8/32")
+        world.table.log.carriers = [2, 8]
+        #expect(world.path().status == .satisfied, "what works is enough, and nothing is read again")
+        world.table.log.carriers = [2]
+        #expect(clause(world) == "t0 runs over eth0, which has no carrier")
+    }
+
     @Test func `a mark without a route is no fault where the server may have a route of its own`() {
         var world = World.ordinary()
         world.link("t0", 7, kind: "tun") { $0.operationalState = .unknown }

@@ -149,14 +149,21 @@ extension EvaluationRound {
     /// the tunnel. No program serves an L2TP session, which the kernel gives no kind: any interface may carry it.
     private func unusedUnderlay(of tunnel: Link, with queries: inout RouteSurvey) -> Underlay {
         if tunnel.kind == nil, hasOtherInterface { return .unknown }
-        let carrying = carriers().filter { candidate in
-            tunnel.kind == nil
-                || classifier.memory.everAvailable.contains(candidate.index)
-                || queries.table.carriesRoutes(candidate.index)
+        var carrying: [ReasonCandidate] = []
+        let isCutOff = holds(queries.table) {
+            carrying = carriers().filter { candidate in
+                tunnel.kind == nil
+                    || classifier.memory.everAvailable.contains(candidate.index)
+                    || queries.table.carriesRoutes(candidate.index)
+            }
+            return !carrying.isEmpty && !carrying.contains(where: \.works) && !hasOtherTunnel(than: tunnel, queries)
         }
-        guard !carrying.isEmpty, !carrying.contains(where: \.works), !hasOtherTunnel(than: tunnel, queries)
-        else { return .unknown }
-        return brokenInterface(below: tunnel, of: carrying)
+        return isCutOff ? brokenInterface(below: tunnel, of: carrying) : .unknown
+    }
+
+    /// Whether something that closes a tunnel is so, and still is once the routes are read again that it rests on.
+    private func holds(_ table: any ForwardingTable, _ condition: () -> Bool) -> Bool {
+        condition() && (!table.refreshCarriers() || condition())
     }
 
     /// Whether an interface works and has an address, be it a bridge, in a VRF, or one that is ignored.
@@ -198,8 +205,11 @@ extension EvaluationRound {
         if let below = live ?? dead { return follow(below, of: tunnel, with: &queries) }
         guard !marks.isEmpty, own == nil else { return nil }
         // The server may be behind a route of its own.
-        let isRouted = carriers().contains { $0.works && queries.table.carriesRoutes($0.index) }
-        return isRouted || hasOtherTunnel(than: tunnel, queries) ? .unknown : withoutRoute(below: tunnel)
+        let isWithoutRoute = holds(queries.table) {
+            !carriers().contains { $0.works && queries.table.carriesRoutes($0.index) }
+                && !hasOtherTunnel(than: tunnel, queries)
+        }
+        return isWithoutRoute ? withoutRoute(below: tunnel) : .unknown
     }
 
     /// Whether a tunnel carries IPv4 packets over IPv6, by the addresses that are set aside for that (RFC 7335).

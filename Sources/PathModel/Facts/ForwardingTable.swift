@@ -23,6 +23,10 @@ public protocol ForwardingTable {
     /// Whether an interface has a route that the kernel did not make itself with an address, be it to a host.
     func carriesRoutes(_ index: Int) -> Bool
 
+    /// Reads again which interfaces carry routes, unless nothing can have changed since they were read.
+    /// - Returns: Whether it did.
+    func refreshCarriers() -> Bool
+
     /// The neighbours on a link; none where they are unknown.
     func neighbors(on index: Int) -> [Neighbor]
 
@@ -47,6 +51,9 @@ extension ForwardingTable {
 
     /// Knows of none.
     public func carriesRoutes(_ index: Int) -> Bool { false }
+
+    /// Knows of none.
+    public func refreshCarriers() -> Bool { false }
 
     /// Knows of none.
     public func neighbors(on index: Int) -> [Neighbor] { [] }
