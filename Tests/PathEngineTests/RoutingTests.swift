@@ -238,6 +238,23 @@ import Testing
         }
     }
 
+    @Test func `a host of a more specific route says nothing of a default route without a router (S52)`() async throws {
+        try namespace.uplink("v0", 1, to: peer, metric: nil)
+        try peer.ip("addr add 10.9.0.1/32 dev v1")
+        try namespace.apply(["route add default dev v0", "route add 10.9.0.0/16 dev v0"])
+        let subject = try Subject()
+        try namespace.run("ping -c 1 -W 5 10.9.0.1")
+        // Packets to the probe of the path find nobody.
+        #expect(throws: CommandFailure.self) { try namespace.run("ping -c 1 -W 4 1.1.1.1") }
+        await subject.eventually("a warning") { $0.warnings == [.gatewayUnresolved] }
+        #expect(try Subject().path.warnings == [.gatewayUnresolved])
+        // Without that route it is a destination beyond, which answers.
+        try namespace.ip("neigh del 10.9.0.1 dev v0")
+        try namespace.ip("route del 10.9.0.0/16 dev v0")
+        try namespace.run("ping -c 1 -W 5 10.9.0.1")
+        #expect(try Subject().path.warnings == [])
+    }
+
     @Test func `a machine without IPv6 is not in error (S50)`() async throws {
         try namespace.uplink("v0", 1, to: peer)
         let subject = try Subject()

@@ -192,6 +192,19 @@ import Testing
             world.table.neighbors = [neighbor]
             #expect(world.path().warnings.isEmpty == answers, "\(address)")
         }
+        // What a longer prefix leads to says nothing of the default route, be it a host or a name server.
+        world.table.neighbors[0].confirmed = .seconds(1)
+        #expect(world.path().warnings == [])
+        for prefix in ["203.0.113.0/24", "203.0.0.0/8"] {
+            var specific = world
+            specific.route(prefix, "eth0")
+            #expect(specific.path().warnings == [.gatewayUnresolved], "\(prefix)")
+        }
+        world.table.neighbors = []
+        _ = world.state.apply(.neighbor(entry, removed: false), at: world.now)
+        #expect(world.path().warnings == [])
+        world.route("8.8.8.0/24", "eth0")
+        #expect(world.path().warnings == [.gatewayUnresolved])
         // Nothing has to answer on a link without ARP.
         world.change("eth0") { $0.flags.insert([.pointToPoint, .noARP]) }
         #expect(world.path().ipv4?.isOnLink == false && world.evaluate().neighbors.rivals.isEmpty)

@@ -6,25 +6,25 @@ internal import Netlink
 /// Where the kernel chooses by what it knows of neighbours (rules S53, S54).
 extension EvaluationRound {
     /// Takes those nexthops that the kernel's knowledge of neighbours leaves, and asks for what that rests on.
-    mutating func considerNeighbors(of choice: inout RouteChoice, with survey: inout RouteSurvey) {
+    mutating func considerNeighbors(of choice: inout RouteChoice, with queries: inout RouteSurvey) {
         guard choice.entry.type == .unicast, choice.entry.prefixLength == 0 else { return }
         let family = choice.destination.family
-        let defaults = survey.defaultRoutes(family, table: choice.entry.table).filter { $0.type == .unicast }
+        let defaults = queries.defaultRoutes(family, table: choice.entry.table).filter { $0.type == .unicast }
         guard family == .ipv4 else {
             noteLapsed(defaults)
             // The entry is one of the defaults.
             if defaults.count > 1 || choice.legs.count > 1 {
-                survey.neighbors.rivals.formUnion(keys(of: defaults + [choice.entry]))
+                queries.neighbors.rivals.formUnion(keys(of: defaults + [choice.entry]))
             }
             return leaveOutSilentLegs(of: &choice)
         }
         // Bound packets take the first one.
-        guard survey.bound == nil else { return }
+        guard queries.bound == nil else { return }
         let equals = defaults.filter { route in
             route.metric == choice.entry.metric && !route.legs.allSatisfy { $0.flags.contains(.dead) }
         }
         guard equals.count > 1, let turns = EqualDefaults(equals.map(\.legs)) else { return }
-        survey.neighbors.rivals.formUnion(keys(of: equals))
+        queries.neighbors.rivals.formUnion(keys(of: equals))
         let taken = turns.taken { classifier.state.neighborState($0) }
         choice.takesTurns = taken.count > 1
         if choice.takesTurns { choice.datagramsDiffer = false }
@@ -53,11 +53,11 @@ extension EvaluationRound {
     }
 
     /// Whether destinations beyond such a link did not answer when packets went there, and none did.
-    func isUnanswered(_ leg: RouteLeg, of way: Uplink, with queries: inout RouteSurvey) -> Bool {
-        let (family, index) = (way.family, leg.index)
-        guard isOnLinkDefault(leg, of: way.answer, family) else { return false }
+    func isUnanswered(_ leg: RouteLeg, of uplink: Uplink, with queries: inout RouteSurvey) -> Bool {
+        let (family, index) = (uplink.family, leg.index)
+        guard isOnLinkDefault(leg, of: uplink.answer, family) else { return false }
         let servers = classifier.facts.dns.servers + (classifier.facts.dns.upstream ?? [])
-        let destinations = [way.probe] + servers.map(\.address.address.unmapped)
+        let destinations = [uplink.probe] + servers.map(\.address.address.unmapped)
         let own = (classifier.state.addresses[index] ?? []).map {
             IPPrefix($0.value.address, length: $0.value.prefixLength)
         }
@@ -65,10 +65,26 @@ extension EvaluationRound {
             .filter { address in !own.contains { $0.contains(address) } }
             .map { NeighborKey(index: index, address: $0) }
         queries.neighbors.rivals.formUnion(keys)
-        let answers = keys.compactMap(classifier.state.hasAnswered)
+        let answers = keys.filter {
+            classifier.state.hasAnswered($0) != nil && isReached($0, by: uplink, with: &queries)
+        }
+        .compactMap(classifier.state.hasAnswered)
         guard answers.contains(false), !answers.contains(true) else { return false }
         return !queries.table.neighbors(on: index).contains { other in
-            other.address.family == family && !own.contains { $0.contains(other.address) } && other.answeredLately
+            other.address.family == family && other.answeredLately && !own.contains { $0.contains(other.address) }
+                && isReached(NeighborKey(index: index, address: other.address), by: uplink, with: &queries)
+        }
+    }
+
+    /// Whether packets to a neighbour match the default route, and not a longer prefix of the same link: what answers there
+    /// says nothing of other destinations.
+    private func isReached(_ neighbor: NeighborKey, by uplink: Uplink, with queries: inout RouteSurvey) -> Bool {
+        switch queries.connect(neighbor.address) {
+        case .success(let choice): return choice.entry.prefixLength <= uplink.answer.prefixLength
+        case .failure(let refusal):
+            // It cannot be looked up, as where a recording lacks the answer.
+            if case .other = refusal.failure { return true }
+            return false
         }
     }
 
