@@ -20,6 +20,30 @@ struct Fault: Sendable, CustomTestStringConvertible {
     private let namespace = Namespace.current
     private var why: WhyProgram { WhyProgram(namespace: namespace) }
 
+    @Test func `a router that packets are sent to all the time, and that does not answer, has failed (S52)`()
+        async throws
+    {
+        let peer = try namespace.uplink()
+        try peer.ip("addr del 192.0.2.1/24 dev p0")
+        // A datagram every 20 ms leaves no time in which the entry is seen as FAILED.
+        let sender = try RunningCommand(["nsenter", "--net=\(namespace.path)", "python3", "-c", Self.sender])
+        await namespace.loop.eventually("an entry") {
+            (try? namespace.ip("neigh show 192.0.2.1"))?.contains("INCOMPLETE") == true
+        }
+        let run = try why.run()
+        #expect(run.firstLine.hasPrefix("Broken at neighbour: the IPv4 gateway 192.0.2.1 does not answer on eth0"))
+        #expect(run.line("neighbour").hasPrefix("✗ neighbour 192.0.2.1 on eth0: "), "\(run.text)")
+        withExtendedLifetime((peer, sender)) {}
+    }
+
+    private static let sender = """
+        import socket, time
+        while True:
+            try: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"", ("192.0.2.1", 9))
+            except OSError: pass
+            time.sleep(0.02)
+        """
+
     static let faults = [
         Fault(
             name: "no rule",

@@ -207,6 +207,17 @@ import Testing
         #expect(try isResolving())
         try namespace.ip("neigh replace 10.1.0.1 dev v0 nud failed")
         #expect(try !isResolving())
+        // Tables count that a rule may lead to.
+        try namespace.ip("route add default via 10.1.0.8 dev v0 table 100")
+        try namespace.ip("neigh replace 10.1.0.8 dev v0 nud incomplete")
+        #expect(try !isResolving())
+        for (rule, counts) in [
+            ("fwmark 7", false), ("from 10.3.0.3", false), ("from 10.1.0.2", true), ("uidrange 0-0", true),
+        ] {
+            try namespace.ip("rule add \(rule) lookup 100")
+            #expect(try isResolving() == counts, "\(rule)")
+            try namespace.ip("rule del \(rule) lookup 100")
+        }
         withExtendedLifetime(peer) {}
     }
 

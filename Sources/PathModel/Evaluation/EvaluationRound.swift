@@ -98,7 +98,7 @@ extension EvaluationRound {
         return .open(way)
     }
 
-    /// Judges nexthops, interfaces, source and gateways of a route.
+    /// Evaluates nexthops, interfaces, source and gateways of a route.
     mutating func outcome(_ choice: RouteChoice, by index: Int?, with survey: inout RouteSurvey) -> FamilyOutcome {
         let way = Uplink(choice)
         survey.neighbors.gateways.formUnion(choice.legs.compactMap(\.router))

@@ -291,20 +291,21 @@ extension Explainer {
         if !link.flags.isDisjoint(with: [.noARP, .pointToPoint, .loopback]) || address.isMulticast {
             return chain.fine(.neighbour, "not needed on \(link.name)")
         }
-        guard let entry = facts.neighbors[NeighborKey(index: link.index, address: address)] else {
+        let key = NeighborKey(index: link.index, address: address)
+        guard let entry = facts.neighbors[key] else {
             return chain.unknown(.neighbour, "\(address) on \(link.name): not resolved yet")
         }
         let hardware = entry.hardwareAddress.isEmpty ? "" : " at \(Self.text(entry.hardwareAddress))"
         let text = "\(address) on \(link.name)\(hardware): \(entry.state.word)"
         switch entry.state {
-        case .failed:
+        case .incomplete where !facts.unanswered.contains(key), .none: chain.unknown(.neighbour, text)
+        case .failed, .incomplete:
             let isDormant = link.operationalState == .dormant
             let cause = ReasonText(isDormant ? .dormant : .gatewayUnreachable, interfaces.subject(link))
             let name = nexthop.gateway == nil ? "\(address)" : "the \(destination.family.label) gateway \(address)"
             let state = isDormant ? ", which is waiting for authentication" : ""
             let fault = "\(name) does not answer on \(link.name)\(state)"
             chain.fail(.neighbour, text, fault: fault, hint: cause.hint)
-        case .none, .incomplete: chain.unknown(.neighbour, text)
         default: chain.fine(.neighbour, text)
         }
     }

@@ -113,9 +113,11 @@ struct Why: Command {
     ) throws(NetlinkError) -> ExplanationFacts {
         let dns = ExplanationReader.nameServers(at: settings.resolverFile)
         let end = KernelClock().boot + Self.resolution
+        // What sends to a router all the time makes it incomplete again before it is seen to have failed.
+        var unanswered: Set<NeighborKey>?
         while true {
             let now = KernelClock().boot
-            let facts = try ExplanationReader.facts(
+            var facts = try ExplanationReader.facts(
                 of: kernel,
                 policy: settings.engine.policy,
                 dns: dns,
@@ -123,7 +125,12 @@ struct Why: Command {
                 at: now,
                 hasRadios: true
             )
-            guard Self.isResolvingRouter(of: target, facts, kernel), now < end else { return facts }
+            unanswered = unanswered?.intersection(facts.incomplete) ?? facts.incomplete
+            guard Self.isResolvingRouter(of: target, facts, kernel) else { return facts }
+            guard now < end else {
+                facts.unanswered = unanswered ?? []
+                return facts
+            }
             usleep(100_000)
         }
     }
