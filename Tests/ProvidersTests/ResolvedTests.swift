@@ -94,6 +94,17 @@ import Testing
         let limited = ResolvedReader.servers(properties, uses: [2: .init(isDefault: false)], names: names)
         #expect(limited?.map(\.isForDomainsOnly) == (isFallback ? [true, false] : [true]))
         #expect(ResolvedReader.servers(properties, uses: [2: .init(isDefault: true)], names: names)?.count == 1)
+        // Before the first query the current server is not known.
+        for isDefault in [false, true] {
+            let isUndecided = ResolvedReader.isUndecided(
+                properties,
+                uses: [2: .init(isDefault: isDefault)],
+                names: names
+            )
+            #expect(isUndecided == (current == nil && !isDefault))
+        }
+        properties["FallbackDNSEx"] = .list([])
+        #expect(!ResolvedReader.isUndecided(properties, uses: [2: .init(isDefault: false)], names: names))
     }
 
     @Test(arguments: [[:], ["DNSEx": .text("no")], ["DNS": .unsigned(1)]] as [[String: BusValue]])
@@ -154,5 +165,42 @@ private let program: String? = [
         resolved.signal(SIGCONT)
         await loop.eventually { provider.health.state == .active }
         connection.stop()
+    }
+
+    @Test(.enabled(if: program != nil, "systemd-resolved is not unpacked"))
+    func `fallback servers count before the first query where systemd-resolved uses them (S35)`() async throws {
+        let bus = try PrivateBus()
+        let program = try #require(program)
+        let words = try Command.run([program, "--version"]).split { $0.isWhitespace }
+        let version = try #require(words.dropFirst().first.flatMap { Int($0) })
+        try here.ip("link add v0 type veth peer name v1")
+        try here.ipBatch(["link set v0 up", "link set v1 up", "address add 192.0.2.2/24 dev v0"])
+        let index = try #require(InterfaceNames.kernel.index("v0"))
+        let resolved = try RunningCommand([
+            "env", "FALLBACK=192.0.2.9", "nsenter", "--net=\(here.path)", fixtures + "/resolved.sh", program,
+            bus.scratch.path,
+        ])
+        let connection = bus.connect(loop)
+        let provider = ResolvedProvider(connection: connection, timing: .quick)
+        provider.start()
+        await loop.eventually(within: .seconds(15)) { provider.health.state == .active }
+        #expect(provider.upstream?.map(\.description) == ["192.0.2.9"])
+        let manager = [
+            "busctl", "--address=\(bus.address)", "call", ResolvedReader.name, ResolvedReader.path,
+            ResolvedReader.interface,
+        ]
+        try Command.run(manager + ["SetLinkDNS", "ia(iay)", "\(index)", "1", "2", "4", "192", "0", "2", "53"])
+        // From 257 on; each time the current server is forgotten.
+        let limited = version >= 257 ? ["192.0.2.53", "192.0.2.9"] : ["192.0.2.53"]
+        for (isDefault, expected) in [(false, limited), (true, ["192.0.2.53"]), (false, limited)] {
+            try Command.run(manager + ["SetLinkDefaultRoute", "ib", "\(index)", "\(isDefault)"])
+            provider.refresh()
+            await loop.eventually("\(expected)") {
+                provider.upstream?.map(\.description) == expected
+                    && provider.upstream?.first?.isForDomainsOnly == !isDefault
+            }
+        }
+        connection.stop()
+        withExtendedLifetime(resolved) {}
     }
 }

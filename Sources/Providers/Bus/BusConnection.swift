@@ -97,6 +97,15 @@ public import LinuxIO
         _ arguments: [String] = [],
         completion: @escaping (Result<[BusValue], ProviderError>) -> Void
     ) {
+        call(method, values: arguments.map(BusArgument.text), completion: completion)
+    }
+
+    /// The same with arguments of other types.
+    func call(
+        _ method: BusMethod,
+        values arguments: [BusArgument],
+        completion: @escaping (Result<[BusValue], ProviderError>) -> Void
+    ) {
         guard isReady, let bus = unsafe bus else { return refuse(.disconnected, completion) }
         var message: OpaquePointer?
         var code = unsafe sd_bus_message_new_method_call(
@@ -110,9 +119,7 @@ public import LinuxIO
         defer { unsafe sd_bus_message_unref(message) }
         if code >= 0 { code = unsafe sd_bus_message_set_auto_start(message, 0) }
         for argument in arguments where code >= 0 {
-            code = unsafe argument.withCString { text in
-                unsafe sd_bus_message_append_basic(message, CChar(bitPattern: UInt8(ascii: "s")), text)
-            }
+            code = unsafe argument.append(to: message)
         }
         guard code >= 0 else { return refuse(.system(call: method.member, code: Errno(code)), completion) }
         lastCall += 1
@@ -322,4 +329,26 @@ private let receiveMessage: sd_bus_message_handler_t = { message, context, _ in
     guard let message = unsafe message, let context = unsafe context else { return 0 }
     unsafe Unmanaged<BusConnection>.fromOpaque(context).takeUnretainedValue().receive(message)
     return 0
+}
+
+/// An argument of a method of a service.
+enum BusArgument {
+    /// `s`.
+    case text(String)
+    /// `i`.
+    case int32(Int32)
+    /// `t`.
+    case uint64(UInt64)
+
+    /// - Returns: A negative errno where it cannot be appended.
+    fileprivate func append(to message: OpaquePointer?) -> Int32 {
+        switch self {
+        case .text(let text):
+            unsafe text.withCString { unsafe sd_bus_message_append_basic(message, Self.type("s"), $0) }
+        case .int32(var number): unsafe sd_bus_message_append_basic(message, Self.type("i"), &number)
+        case .uint64(var number): unsafe sd_bus_message_append_basic(message, Self.type("t"), &number)
+        }
+    }
+
+    private static func type(_ letter: Unicode.Scalar) -> CChar { CChar(bitPattern: UInt8(ascii: letter)) }
 }

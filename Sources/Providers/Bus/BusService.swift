@@ -41,7 +41,17 @@ final class BusService: BusListener {
         _ arguments: [String] = [],
         completion: @escaping (Result<[BusValue], ProviderError>) -> Void
     ) {
-        connection?.call(BusMethod(name, path, interface, member), arguments, completion: completion)
+        call(path, interface, member, values: arguments.map(BusArgument.text), completion: completion)
+    }
+
+    func call(
+        _ path: String,
+        _ interface: String,
+        _ member: String,
+        values arguments: [BusArgument],
+        completion: @escaping (Result<[BusValue], ProviderError>) -> Void
+    ) {
+        connection?.call(BusMethod(name, path, interface, member), values: arguments, completion: completion)
     }
 
     func busDidConnect() {

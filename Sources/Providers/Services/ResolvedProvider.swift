@@ -13,6 +13,8 @@ public final class ResolvedProvider {
     /// What links are used for, by interface index; those whose answer has not come are missing.
     private var uses: [Int: ResolvedReader.LinkUse] = [:]
     private var generation = 0
+    /// The generation in which the current server was to be chosen, once in each.
+    private var lookedUp = 0
 
     /// Prepares to read over `connection`.
     public init(
@@ -74,7 +76,26 @@ public final class ResolvedProvider {
                 guard read != uses[index] else { return }
                 uses[index] = read
                 onChange()
+                chooseServer()
             }
+        }
+        chooseServer()
+    }
+
+    /// Makes systemd-resolved choose its current server where that says whether fallback servers are used: it does so with the
+    /// first query of a program, and with one that must not use the network.
+    private func chooseServer() {
+        guard lookedUp != generation, mirror.health.state == .active, let properties,
+            ResolvedReader.isUndecided(properties, uses: uses, names: names)
+        else { return }
+        lookedUp = generation
+        let asOf = generation
+        let (path, interface) = (ResolvedReader.path, ResolvedReader.interface)
+        let arguments = ResolvedReader.lookupWithoutNetwork
+        // It fails in any case.
+        mirror.service.call(path, interface, "ResolveHostname", values: arguments) { [weak self] _ in
+            guard let self, generation == asOf else { return }
+            mirror.reload()
         }
     }
 }

@@ -58,10 +58,33 @@ enum ResolvedReader {
             return server
         }
         guard servers.allSatisfy(\.isForDomainsOnly) else { return servers }
-        // Changes of CurrentDNSServerEx are not announced.
-        let current = list(properties["CurrentDNSServer"].map { .list([$0]) }, names)?.first?.address
+        let current = current(properties, names)
         return servers + (fallback.contains { $0.address == current } ? fallback : [])
     }
+
+    /// The server that is used for names in general, once a query chose it; changes of CurrentDNSServerEx are not announced.
+    private static func current(_ properties: BusObjects.Properties, _ names: InterfaceNames) -> ScopedAddress? {
+        list(properties["CurrentDNSServer"].map { .list([$0]) }, names)?.first?.address
+    }
+
+    /// Whether fallback servers may be used beside servers for some domains only, which no query has shown yet.
+    static func isUndecided(
+        _ properties: BusObjects.Properties,
+        uses: [Int: LinkUse],
+        names: InterfaceNames
+    ) -> Bool {
+        let fallback = list(properties["FallbackDNSEx"] ?? properties["FallbackDNS"], names) ?? []
+        guard !fallback.isEmpty, current(properties, names) == nil, !links(properties).isEmpty,
+            let servers = servers(properties, uses: uses, names: names)
+        else { return false }
+        return !servers.isEmpty && servers.allSatisfy(\.isForDomainsOnly)
+    }
+
+    /// Arguments of ResolveHostname that make it choose the current server and send nothing: any interface, a name reserved
+    /// for tests (RFC 6761), IPv4, and `SD_RESOLVED_NO_NETWORK`.
+    static let lookupWithoutNetwork: [BusArgument] = [
+        .int32(0), .text("nwpath.test"), .int32(2), .uint64(1 << 15),
+    ]
 
     /// The indexes of the links that have servers.
     static func links(_ properties: BusObjects.Properties) -> Set<Int> {

@@ -21,6 +21,10 @@ fi
 mount --bind "$directory/etc-resolv.conf" /etc/resolv.conf
 mount -t tmpfs none /run
 mkdir -p /run/systemd
+if [ -n "${FALLBACK:-}" ]; then
+    mkdir /run/systemd/resolved.conf.d
+    printf '[Resolve]\nFallbackDNS=%s\n' "$FALLBACK" >/run/systemd/resolved.conf.d/fallback.conf
+fi
 install -d -o systemd-resolve -g systemd-resolve /run/systemd/resolve
 # It gives up its rights before it looks for the bus.
 chmod 711 "$directory"
