@@ -344,6 +344,10 @@ import Testing
                 "no name server is known, because /etc/resolv.conf cannot be read: Permission denied (EACCES)"
             ),
             (
+                .noServer(source: "/etc/resolv.conf"),
+                "no name server is configured: /etc/resolv.conf has none"
+            ),
+            (
                 .domainsOnly(stub: "systemd-resolved"),
                 "no name server for all domains is configured: 192.0.2.53 is for some domains only"
             ),

@@ -212,6 +212,15 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
         BrokenCase("no name server in reach", .dns, "no name server is reachable: 127.0.0.1", "++++++++?!") {
             $0.world.facts.dns = DNSConfiguration()
         },
+        BrokenCase(
+            "no name server in resolv.conf",
+            .dns,
+            "no name server is configured: /etc/resolv.conf has none",
+            "++++++++?!"
+        ) {
+            $0.world.facts.dns = DNSConfiguration(source: "/etc/resolv.conf")
+            $0.world.facts.dns.isWithoutServer = true
+        },
         BrokenCase("no name server", .dns, "no name server is configured", "++++++++?!") {
             $0.world.facts.dns = DNSConfiguration(servers: [])
         },

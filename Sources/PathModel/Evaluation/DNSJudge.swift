@@ -30,7 +30,10 @@ struct DNSJudge {
 
     private func problem(isUsable: Bool) -> DNSProblem? {
         if let error = facts.unreadable { return .unreadable(source: facts.source, error: error) }
-        guard !isUsable, let upstream = facts.upstream else { return nil }
+        guard !isUsable else { return nil }
+        guard let upstream = facts.upstream else {
+            return facts.isWithoutServer ? .noServer(source: facts.source) : nil
+        }
         if upstream.isEmpty { return .noUpstream(stub: facts.source) }
         return upstream.allSatisfy(\.isForDomainsOnly) ? .domainsOnly(stub: facts.source) : nil
     }

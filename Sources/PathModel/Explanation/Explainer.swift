@@ -155,7 +155,8 @@ public struct Explainer<Table: ForwardingTable> {
     private func explainNames(_ names: NameQuestion, _ chain: inout ExplanationChain) {
         let dns = interfaces.facts.dns
         let servers = dns.used.map(\.description).joined(separator: ", ")
-        let origin = dns.source.isEmpty ? servers : "\(servers) (\(dns.source))"
+        let source = dns.isWithoutServer ? "none in \(dns.source)" : dns.source
+        let origin = source.isEmpty ? servers : "\(servers) (\(source))"
         switch names {
         case .unneeded: chain.fine(.dns, "not needed for an address")
         case .answered(let name): chain.fine(.dns, "\(name) resolves; servers \(origin)")
@@ -176,7 +177,8 @@ public struct Explainer<Table: ForwardingTable> {
                     .dns,
                     origin,
                     fault: state.unusableText,
-                    hint: dns.source.isEmpty ? "configure name servers" : "check the name servers in \(dns.source)"
+                    hint: dns.source.isEmpty || dns.isWithoutServer
+                        ? "configure name servers" : "check the name servers in \(dns.source)"
                 )
             }
         }

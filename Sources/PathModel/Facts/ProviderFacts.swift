@@ -61,6 +61,8 @@ public struct DNSConfiguration: Hashable, Sendable {
     public var source: String
     /// Why the file could not be read, such as `Permission denied (EACCES)`; `nil` where it was, or does not exist.
     public var unreadable: String?
+    /// Whether resolv.conf has no server, so that `servers` are those the C library queries without one.
+    public var isWithoutServer = false
     /// Whether the C library queries `servers` over TCP.
     public var usesTCP: Bool { servers.contains(where: \.isQueriedOverTCP) }
     /// Those of the destinations of `servers` and `upstream` that a name server on this machine answers at, should they lead here.

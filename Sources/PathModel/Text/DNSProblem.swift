@@ -4,6 +4,8 @@
 public enum DNSProblem: Hashable, Sendable, CustomStringConvertible {
     /// The file that has the servers could not be read; `error` is such as `Permission denied (EACCES)`.
     case unreadable(source: String, error: String)
+    /// The file has no server, and none on this machine answers, which programs query instead.
+    case noServer(source: String)
     /// A stub on this machine has no server to pass queries on to.
     case noUpstream(stub: String)
     /// The stub uses all its servers for some domains only.
@@ -13,6 +15,7 @@ public enum DNSProblem: Hashable, Sendable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .unreadable(let source, let error): "\(source) cannot be read: \(error)"
+        case .noServer(let source): "\(source) has no name server"
         case .noUpstream(let stub): "\(stub) has no server to pass queries on to"
         case .domainsOnly(let stub): "\(stub) uses its servers for some domains only"
         }
@@ -27,6 +30,7 @@ extension DNSState {
         case .unreadable(let source, let error):
             return "no name server is known, because \(source) cannot be read: \(error)"
         case .domainsOnly: return "no name server for all domains is configured: \(servers) is for some domains only"
+        case .noServer(let source): return "no name server is configured: \(source) has none"
         case .noUpstream, nil:
             return servers.isEmpty ? "no name server is configured" : "no name server is reachable: \(servers)"
         }

@@ -35,6 +35,7 @@ struct ResolvConf: Equatable {
     /// What the C library does with it: without a server it queries the one on this machine.
     func configuration(source: String) -> DNSConfiguration {
         var configuration = DNSConfiguration(search: search, ndots: ndots, options: options, source: source)
+        configuration.isWithoutServer = servers.isEmpty
         if !servers.isEmpty { configuration.servers = servers }
         if options.contains("use-vc") {
             for index in configuration.servers.indices { configuration.servers[index].isQueriedOverTCP = true }

@@ -29,6 +29,7 @@ extension DNSConfiguration {
     /// A directory can be opened, but not read: then it resolves nothing (measured with glibc 2.36).
     init(without path: String, _ error: Errno) {
         self.init(source: path, unreadable: error == .noEntry ? nil : "\(error)")
+        isWithoutServer = error == .noEntry
         if error.rawValue == EISDIR { servers = [] }
     }
 }
