@@ -31,9 +31,28 @@ public struct Verdict: Hashable, Sendable {
         }
     }
 
-    /// What to do where this machine lacks ports, descriptors or memory.
-    public static let shortageAction =
-        "`ss -s` counts connections, `sysctl net.ipv4.ip_local_port_range` shows the ports; restart what uses them"
+    /// What to do where this machine lacks something, by the clause that says what, such as
+    /// `no local port is left (EADDRNOTAVAIL)`.
+    public static func action(onShortage clause: String) -> String {
+        if clause.hasPrefix("no local port") {
+            return "`ss -s` counts connections, `sysctl net.ipv4.ip_local_port_range` shows the ports; "
+                + "restart what uses them"
+        }
+        // RLIMIT_NOFILE of this process (EMFILE), and the limit of all processes (ENFILE).
+        if clause.hasPrefix("no file descriptor of this process") {
+            return "raise the limit of open files: LimitNOFILE= with `systemctl edit nwpath` for the service, "
+                + "`ulimit -n` for what a shell starts"
+        }
+        if clause.hasPrefix("no file descriptor of this machine") {
+            return "`sysctl fs.file-nr` shows the open files and their limit; raise it with "
+                + "`sysctl -w fs.file-max=NUMBER`, or restart what uses them"
+        }
+        if clause.hasPrefix("no thread") {
+            return "raise the limit of threads: TasksMax= with `systemctl edit nwpath` for the service, "
+                + "`ulimit -u` for what a shell starts"
+        }
+        return "`free -m` shows the memory; restart what uses it"
+    }
 
     public init(
         _ code: VerdictCode,

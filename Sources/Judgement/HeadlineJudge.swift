@@ -319,7 +319,7 @@ public final class HeadlineJudge {
         return Finding(
             state: .degraded,
             message: "\(shortage), so that the test \(shortOf.name) cannot run",
-            hint: Verdict.shortageAction,
+            hint: Verdict.action(onShortage: shortage),
             cause: Headline.Cause("resources"),
             began: shortOf.failingSince,
             element: .host

@@ -131,6 +131,33 @@ private let nearby: [Spoken] = [
         "`ss -s` counts connections, `sysctl net.ipv4.ip_local_port_range` shows the ports; restart what uses them"
     ) { $0.shortage = "no local port is left (EADDRNOTAVAIL)" },
     Spoken(
+        .hostResources,
+        .degraded,
+        "no file descriptor of this process is left (EMFILE), so that tests cannot run",
+        "raise the limit of open files: LimitNOFILE= with `systemctl edit nwpath` for the service, "
+            + "`ulimit -n` for what a shell starts"
+    ) { $0.shortage = "no file descriptor of this process is left (EMFILE)" },
+    Spoken(
+        .hostResources,
+        .degraded,
+        "no file descriptor of this machine is left (ENFILE), so that tests cannot run",
+        "`sysctl fs.file-nr` shows the open files and their limit; raise it with `sysctl -w fs.file-max=NUMBER`, "
+            + "or restart what uses them"
+    ) { $0.shortage = "no file descriptor of this machine is left (ENFILE)" },
+    Spoken(
+        .hostResources,
+        .degraded,
+        "no thread is left (EAGAIN), so that tests cannot run",
+        "raise the limit of threads: TasksMax= with `systemctl edit nwpath` for the service, "
+            + "`ulimit -u` for what a shell starts"
+    ) { $0.shortage = "no thread is left (EAGAIN)" },
+    Spoken(
+        .hostResources,
+        .degraded,
+        "no memory is left (ENOMEM), so that tests cannot run",
+        "`free -m` shows the memory; restart what uses it"
+    ) { $0.shortage = "no memory is left (ENOMEM)" },
+    Spoken(
         .firewallLocal,
         .broken,
         "a local firewall rule drops every IPv6 packet that this machine sends",

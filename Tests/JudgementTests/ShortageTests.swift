@@ -41,6 +41,7 @@ import Testing
         let headline = Self.headline([Self.short("web", .beyond), Self.short("ns", .nameServer)])
         #expect(headline.state == .degraded && headline.cause?.code == "resources")
         #expect(headline.message == "no local port is left (EADDRNOTAVAIL), so that the test web cannot run")
+        #expect(headline.hint?.hasPrefix("`ss -s` counts connections") == true)
         #expect(headline.chain.map(\.condition) == [.degraded, .good, .notAsked, .notAsked, .notAsked])
         // Once is no row of failures.
         #expect(Self.headline([Self.short("web", .beyond, isFailing: false)]).state == .connected)

@@ -26,9 +26,9 @@ extension Judge {
 
     /// What this machine lacks for its own sockets: tests that need them found nothing out.
     func shortage(_ evidence: Evidence) -> [Verdict] {
-        evidence.shortage.map {
-            [Verdict(.hostResources, .degraded, say: $0 + ", so that tests cannot run", action: Verdict.shortageAction)]
-        } ?? []
+        guard let clause = evidence.shortage else { return [] }
+        let action = Verdict.action(onShortage: clause)
+        return [Verdict(.hostResources, .degraded, say: "\(clause), so that tests cannot run", action: action)]
     }
 
     private func discarding(_ sending: SendEvidence) -> Verdict? {
