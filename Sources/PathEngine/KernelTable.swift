@@ -66,7 +66,7 @@ public final class KernelTable: ForwardingTable {
     public func outdate(by batch: EventBatch) {
         let concernsRoutes = batch.notices.contains(where: \.event.concernsRoutes)
         let concernsRules = batch.notices.contains(where: \.event.concernsRules)
-        isCarryingStale = true
+        isCarryingStale = isCarryingStale || batch.notices.contains { !$0.event.concernsNeighbors }
         if concernsRoutes {
             outdateDefaultRoutes()
             if !hasManyRoutes || batch.notices.contains(where: \.event.concernsLinks) { carrying = nil }

@@ -345,7 +345,7 @@ import Testing
             ),
             (
                 .noServer(source: "/etc/resolv.conf"),
-                "no name server is configured: /etc/resolv.conf has none"
+                "no name server is configured in /etc/resolv.conf, and none answers at 127.0.0.1"
             ),
             (
                 .domainsOnly(stub: "systemd-resolved"),

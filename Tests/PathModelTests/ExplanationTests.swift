@@ -215,7 +215,7 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
         BrokenCase(
             "no name server in resolv.conf",
             .dns,
-            "no name server is configured: /etc/resolv.conf has none",
+            "no name server is configured in /etc/resolv.conf, and none answers at 127.0.0.1",
             "++++++++?!"
         ) {
             $0.world.facts.dns = DNSConfiguration(source: "/etc/resolv.conf")

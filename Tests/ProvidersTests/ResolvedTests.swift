@@ -103,7 +103,12 @@ import Testing
             )
             #expect(isUndecided == (current == nil && !isDefault))
         }
+        // What each lookup changes does not call for another one.
+        var counted = properties
+        counted["TransactionStatistics"] = .list([.unsigned(0), .unsigned(1)])
+        #expect(ResolvedReader.Settings(counted, uses: [:]) == ResolvedReader.Settings(properties, uses: [:]))
         properties["FallbackDNSEx"] = .list([])
+        #expect(ResolvedReader.Settings(counted, uses: [:]) != ResolvedReader.Settings(properties, uses: [:]))
         #expect(!ResolvedReader.isUndecided(properties, uses: [2: .init(isDefault: false)], names: names))
     }
 
@@ -200,6 +205,17 @@ private let program: String? = [
                     && provider.upstream?.first?.isForDomainsOnly == !isDefault
             }
         }
+        // A domain of the link that covers the name makes each lookup a transaction, which is no reason for another lookup.
+        try Command.run(manager + ["SetLinkDomains", "ia(sb)", "\(index)", "1", "example", "true"])
+        provider.refresh()
+        await loop.sleep(for: .milliseconds(300))
+        let statistics = [
+            "busctl", "--address=\(bus.address)", "get-property", ResolvedReader.name, ResolvedReader.path,
+            ResolvedReader.interface, "TransactionStatistics",
+        ]
+        let before = try Command.run(statistics)
+        await loop.sleep(for: .milliseconds(500))
+        #expect(try Command.run(statistics) == before)
         connection.stop()
         withExtendedLifetime(resolved) {}
     }

@@ -34,6 +34,14 @@ public enum KernelEvent: Hashable, Sendable {
 
     public var concernsRules: Bool { if case .rule = self { true } else { false } }
 
+    /// Whether it is about neighbours alone.
+    public var concernsNeighbors: Bool {
+        switch self {
+        case .neighbor, .bridgeEntry: true
+        default: false
+        }
+    }
+
     /// Whether links or addresses may be other ones.
     public var concernsLinks: Bool {
         switch self {

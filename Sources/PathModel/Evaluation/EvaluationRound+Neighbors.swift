@@ -52,39 +52,40 @@ extension EvaluationRound {
             && link.flags.isDisjoint(with: [.noARP, .pointToPoint, .loopback])
     }
 
-    /// Whether destinations beyond such a link did not answer when packets went there, and none did.
-    func isUnanswered(_ leg: RouteLeg, of uplink: Uplink, with queries: inout RouteSurvey) -> Bool {
+    /// Whether destinations beyond such a link did not answer when packets went there, and none did; `bound` is the interface
+    /// that packets are bound to.
+    func isUnanswered(_ leg: RouteLeg, of uplink: Uplink, bound: Int?, with queries: inout RouteSurvey) -> Bool {
         let (family, index) = (uplink.family, leg.index)
         guard isOnLinkDefault(leg, of: uplink.answer, family) else { return false }
         let servers = classifier.facts.dns.servers + (classifier.facts.dns.upstream ?? [])
         let destinations = [uplink.probe] + servers.map(\.address.address.unmapped)
-        let own = (classifier.state.addresses[index] ?? []).map {
+        // Where packets do not match the default route, but a longer prefix: what answers there says nothing of others.
+        var nearer = (classifier.state.addresses[index] ?? []).map {
             IPPrefix($0.value.address, length: $0.value.prefixLength)
         }
         let keys = Set(destinations.filter { $0.family == family && !$0.isLoopback })
-            .filter { address in !own.contains { $0.contains(address) } }
+            .filter { address in !nearer.contains { $0.contains(address) } }
             .map { NeighborKey(index: index, address: $0) }
         queries.neighbors.rivals.formUnion(keys)
-        let answers = keys.filter {
-            classifier.state.hasAnswered($0) != nil && isReached($0, by: uplink, with: &queries)
+        func isReached(_ address: IPAddress) -> Bool {
+            guard !nearer.contains(where: { $0.contains(address) }) else { return false }
+            switch queries.connect(restingOn: address, by: bound) {
+            case .success(let choice) where choice.entry.prefixLength > uplink.answer.prefixLength:
+                nearer.append(IPPrefix(address, length: choice.entry.prefixLength))
+                return false
+            case .success(let choice): return choice.legs.contains { $0.index == index }
+            // It cannot be looked up, as where a recording lacks the answer.
+            case .failure(let refusal): return if case .other = refusal.failure { true } else { false }
+            }
         }
-        .compactMap(classifier.state.hasAnswered)
+        var answers: [Bool] = []
+        for key in keys {
+            guard let answer = classifier.state.hasAnswered(key), isReached(key.address) else { continue }
+            answers.append(answer)
+        }
         guard answers.contains(false), !answers.contains(true) else { return false }
         return !queries.table.neighbors(on: index).contains { other in
-            other.address.family == family && other.answeredLately && !own.contains { $0.contains(other.address) }
-                && isReached(NeighborKey(index: index, address: other.address), by: uplink, with: &queries)
-        }
-    }
-
-    /// Whether packets to a neighbour match the default route, and not a longer prefix of the same link: what answers there
-    /// says nothing of other destinations.
-    private func isReached(_ neighbor: NeighborKey, by uplink: Uplink, with queries: inout RouteSurvey) -> Bool {
-        switch queries.connect(neighbor.address) {
-        case .success(let choice): return choice.entry.prefixLength <= uplink.answer.prefixLength
-        case .failure(let refusal):
-            // It cannot be looked up, as where a recording lacks the answer.
-            if case .other = refusal.failure { return true }
-            return false
+            other.address.family == family && other.answeredLately && isReached(other.address)
         }
     }
 

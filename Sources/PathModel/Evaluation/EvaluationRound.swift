@@ -122,7 +122,7 @@ extension EvaluationRound {
         if !way.dead.isEmpty { way.warnings.insert(.degraded) }
         if choice.datagramsDiffer { way.warnings.insert(.datagramsDiffer) }
         chooseLiveLeg(of: way, with: &survey)
-        let outcome = finish(way, with: &survey)
+        let outcome = finish(way, by: index, with: &survey)
         guard case .open = outcome else { return outcome }
         if let source = way.source,
             let obstacle = survey.obstacle(
@@ -188,7 +188,11 @@ extension EvaluationRound {
         way.choice.soughtFrom = decision.preferredSource ?? way.choice.soughtFrom
     }
 
-    private mutating func finish(_ way: Uplink, with queries: inout RouteSurvey) -> FamilyOutcome {
+    private mutating func finish(
+        _ way: Uplink,
+        by index: Int?,
+        with queries: inout RouteSurvey
+    ) -> FamilyOutcome {
         let chosen = way.choice.decision.legs
         let leg = chosen.first { chosen in way.live.contains { $0.index == chosen.index } } ?? way.live[0]
         let source = way.choice.source
@@ -208,7 +212,7 @@ extension EvaluationRound {
         for leg in way.live {
             if let router = leg.router, classifier.state.isReachable(router) == false { silent += 1 }
         }
-        if way.live.allSatisfy({ isUnanswered($0, of: way, with: &queries) }) {
+        if way.live.allSatisfy({ isUnanswered($0, of: way, bound: index, with: &queries) }) {
             way.isUnanswered = true
             silent = way.live.count
         }

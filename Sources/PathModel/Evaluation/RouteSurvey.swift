@@ -97,10 +97,15 @@ struct RouteSurvey {
         transport = table.asksForTransport ? .https : nil
     }
 
+    /// Looks up where packets to an address go, whose routes count whatever the length of their prefixes (rule S3).
+    mutating func connect(restingOn address: IPAddress, by index: Int?) -> Result<RouteChoice, RouteRefusal> {
+        restsOn.insert(address)
+        return connect(address, by: index)
+    }
+
     /// Looks up where packets to a name server go.
     mutating func connect(toServer address: IPAddress, by index: Int?, as packets: Transport) -> RouteChoice? {
-        restsOn.insert(address)
-        let result = asking(as: transport == nil ? nil : packets) { $0.connect(address, by: index) }
+        let result = asking(as: transport == nil ? nil : packets) { $0.connect(restingOn: address, by: index) }
         guard let choice = try? result.get() else { return nil }
         // An IPv6 router that does not answer is passed over for a shorter prefix.
         if address.family == .ipv6 { neighbors.rivals.formUnion(choice.legs.compactMap(\.router)) }

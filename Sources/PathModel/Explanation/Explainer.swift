@@ -155,7 +155,7 @@ public struct Explainer<Table: ForwardingTable> {
     private func explainNames(_ names: NameQuestion, _ chain: inout ExplanationChain) {
         let dns = interfaces.facts.dns
         let servers = dns.used.map(\.description).joined(separator: ", ")
-        let source = dns.isWithoutServer ? "none in \(dns.source)" : dns.source
+        let source = dns.isWithoutServer ? "none configured in \(dns.source)" : dns.source
         let origin = source.isEmpty ? servers : "\(servers) (\(source))"
         switch names {
         case .unneeded: chain.fine(.dns, "not needed for an address")

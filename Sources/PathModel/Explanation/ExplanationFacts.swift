@@ -38,7 +38,10 @@ public struct ExplanationFacts: Sendable {
     private func isReachable(table: UInt32, _ family: AddressFamily) -> Bool {
         let interfaces = judge
         let state = interfaces.state
-        let own = state.addresses.values.joined().map(\.value.address).filter { $0.family == family }
+        let haveSources = rules.contains { $0.selector.split(separator: " ").contains("from") }
+        let own =
+            haveSources
+            ? state.addresses.values.joined().map(\.value.address).filter { $0.family == family } : []
         let bound = interfaces.policy.boundInterface.flatMap { state.link(named: $0) }
         let vrfTable = bound.flatMap { $0.vrfTable ?? interfaces.vrf(of: $0)?.vrfTable }
         var tables: Set<UInt32> = []

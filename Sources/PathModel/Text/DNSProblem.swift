@@ -15,7 +15,7 @@ public enum DNSProblem: Hashable, Sendable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .unreadable(let source, let error): "\(source) cannot be read: \(error)"
-        case .noServer(let source): "\(source) has no name server"
+        case .noServer(let source): "no name server in \(source), and none answers at 127.0.0.1"
         case .noUpstream(let stub): "\(stub) has no server to pass queries on to"
         case .domainsOnly(let stub): "\(stub) uses its servers for some domains only"
         }
@@ -30,7 +30,7 @@ extension DNSState {
         case .unreadable(let source, let error):
             return "no name server is known, because \(source) cannot be read: \(error)"
         case .domainsOnly: return "no name server for all domains is configured: \(servers) is for some domains only"
-        case .noServer(let source): return "no name server is configured: \(source) has none"
+        case .noServer(let source): return "no name server is configured in \(source), and none answers at 127.0.0.1"
         case .noUpstream, nil:
             return servers.isEmpty ? "no name server is configured" : "no name server is reachable: \(servers)"
         }

@@ -13,8 +13,8 @@ public final class ResolvedProvider {
     /// What links are used for, by interface index; those whose answer has not come are missing.
     private var uses: [Int: ResolvedReader.LinkUse] = [:]
     private var generation = 0
-    /// The generation in which the current server was to be chosen, once in each.
-    private var lookedUp = 0
+    /// For which settings the current server was to be chosen: once for each, and once more after ``refresh()``.
+    private var chosenFor: ResolvedReader.Settings?
 
     /// Prepares to read over `connection`.
     public init(
@@ -53,6 +53,7 @@ public final class ResolvedProvider {
 
     /// Reads everything again; the service does not announce every change of its servers.
     public func refresh() {
+        chosenFor = nil
         mirror.reload()
         readLinks()
     }
@@ -85,16 +86,18 @@ public final class ResolvedProvider {
     /// Makes systemd-resolved choose its current server where that says whether fallback servers are used: it does so with the
     /// first query of a program, and with one that must not use the network.
     private func chooseServer() {
-        guard lookedUp != generation, mirror.health.state == .active, let properties,
+        guard mirror.health.state == .active, let properties,
             ResolvedReader.isUndecided(properties, uses: uses, names: names)
-        else { return }
-        lookedUp = generation
-        let asOf = generation
+        else { return chosenFor = nil }
+        // The call itself changes other properties, such as counters.
+        let settings = ResolvedReader.Settings(properties, uses: uses)
+        guard settings != chosenFor else { return }
+        chosenFor = settings
         let (path, interface) = (ResolvedReader.path, ResolvedReader.interface)
-        let arguments = ResolvedReader.lookupWithoutNetwork
         // It fails in any case.
-        mirror.service.call(path, interface, "ResolveHostname", values: arguments) { [weak self] _ in
-            guard let self, generation == asOf else { return }
+        mirror.service.call(path, interface, "ResolveHostname", values: ResolvedReader.lookupWithoutNetwork) {
+            [weak self] _ in
+            guard let self, chosenFor == settings else { return }
             mirror.reload()
         }
     }

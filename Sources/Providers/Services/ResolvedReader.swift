@@ -80,10 +80,22 @@ enum ResolvedReader {
         return !servers.isEmpty && servers.allSatisfy(\.isForDomainsOnly)
     }
 
-    /// Arguments of ResolveHostname that make it choose the current server and send nothing: any interface, a name reserved
-    /// for tests (RFC 6761), IPv4, and `SD_RESOLVED_NO_NETWORK`.
+    /// What decides which servers are used.
+    struct Settings: Equatable {
+        private let properties: BusObjects.Properties
+        private let uses: [Int: LinkUse]
+
+        init(_ properties: BusObjects.Properties, uses: [Int: LinkUse]) {
+            let names: Set = ["DNS", "DNSEx", "FallbackDNS", "FallbackDNSEx", "Domains"]
+            self.properties = properties.filter { names.contains($0.key) }
+            self.uses = uses
+        }
+    }
+
+    /// Arguments of ResolveHostname that make it choose the current server and send nothing: any interface, a name of a domain
+    /// that is reserved for documentation (RFC 2606), IPv4, and `SD_RESOLVED_NO_NETWORK`.
     static let lookupWithoutNetwork: [BusArgument] = [
-        .int32(0), .text("nwpath.test"), .int32(2), .uint64(1 << 15),
+        .int32(0), .text("nwpath.example"), .int32(2), .uint64(1 << 15),
     ]
 
     /// The indexes of the links that have servers.
