@@ -99,6 +99,24 @@ import Testing
         watcher.stop()
     }
 
+    @Test func `sees a file mounted over it, and over a directory above it, and removed again`() async throws {
+        let loop = Namespace.current.loop
+        let scratch = try Scratch()
+        try Command.run(["mkdir", scratch("a"), scratch("b")])
+        try scratch.write("nameserver 192.0.2.1\n", to: "a/resolv.conf")
+        try scratch.write("nameserver 192.0.2.2\n", to: "b/resolv.conf")
+        try scratch.link("resolv.conf", to: "a/resolv.conf")
+        let watcher = watch(scratch, loop)
+        for name in ["/resolv.conf", ""] {
+            try Command.run(["mount", "--bind", scratch("b\(name)"), scratch("a\(name)")])
+            defer { _ = try? Command.run(["umount", "--lazy", scratch("a\(name)")]) }
+            await loop.eventually { first(watcher) == "192.0.2.2" }
+            try Command.run(["umount", scratch("a\(name)")])
+            await loop.eventually { first(watcher) == "192.0.2.1" }
+        }
+        watcher.stop()
+    }
+
     @Test func `sees that a file may be read again that is mounted over it`() async throws {
         let loop = Namespace.current.loop
         let scratch = try Scratch()

@@ -7,8 +7,7 @@ public import PathModel
 
 /// Follows resolv.conf through every way of replacing it (rule S36).
 ///
-/// Confined to the loop's thread. A mount placed on top of the file is not announced by the kernel; ``refresh()``
-/// finds it.
+/// Confined to the loop's thread.
 public final class ResolverConfigurationWatcher {
     public private(set) var configuration = DNSConfiguration()
     public private(set) var health = ProviderHealth()
@@ -21,11 +20,14 @@ public final class ResolverConfigurationWatcher {
     private let directories: [String]
     private let loop: EventLoop
     private let files: FileWatch
+    private let mounts: MountWatch
     private let debounce: Duration
     private lazy var debouncer = Debouncer(loop: loop, quiet: debounce) { [weak self] in self?.settle() }
     private var fallback: EventLoop.Timer?
     /// Whether the file cannot be read, and a change of its mode is not announced.
     private var mustPoll = false
+    /// Which file was read: one that is mounted over it is another.
+    private var identity: FileIdentity?
 
     /// Prepares to watch `path`.
     ///
@@ -45,11 +47,17 @@ public final class ResolverConfigurationWatcher {
         self.directories = directories
         self.debounce = debounce
         files = FileWatch(loop: loop)
+        mounts = MountWatch(loop: loop)
         files.onEvent = { [weak self] in self?.noteEvent() }
+        mounts.onChange = { [weak self] in
+            guard let self, FileIdentity(of: path) != identity else { return }
+            noteEvent()
+        }
     }
 
     public func start() {
         files.start()
+        mounts.start()
         _ = load()
     }
 
@@ -57,6 +65,7 @@ public final class ResolverConfigurationWatcher {
         debouncer.cancel()
         if let fallback { loop.cancel(fallback) }
         fallback = nil
+        mounts.stop()
         files.stop()
     }
 
@@ -86,6 +95,7 @@ public final class ResolverConfigurationWatcher {
         // First watch, then read: a change in between causes one more look.
         followAll(way)
         let before = (configuration, health)
+        identity = FileIdentity(of: path)
         mustPoll = false
         do throws(Errno) {
             let bytes = try Self.read(path)
