@@ -21,6 +21,16 @@ public enum FilePath {
             ? name : directory.hasSuffix("/") ? directory + name : "\(directory)/\(name)"
     }
 
+    /// What a symbolic link contains, readlink(2); `nil` where it cannot be read.
+    public static func target(ofLink path: String) -> String? {
+        var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
+        let count = unsafe bytes.withUnsafeMutableBytes { buffer in
+            guard let start = unsafe buffer.bindMemory(to: CChar.self).baseAddress else { return -1 }
+            return unsafe readlink(path, start, buffer.count)
+        }
+        return count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
+    }
+
     /// The names in a directory, readdir(3), in no order, at most `limit` of them.
     /// - Throws: The errno of opendir(3).
     public static func names(in directory: String, limit: Int = .max) throws(Errno) -> [String] {

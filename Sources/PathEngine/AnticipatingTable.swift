@@ -69,6 +69,8 @@ final class AnticipatingTable: ForwardingTable {
         return table.tunnel(tunnel, to: destination, isOwn: isOwn)
     }
 
+    func program(of tunnel: Link) -> TunnelProgram { table.program(of: tunnel) }
+
     func acceptsFromVRFs(_ transport: Transport) -> Bool { table.acceptsFromVRFs(transport) }
 
     func output(of transport: Transport, to destination: IPAddress, by index: Int) -> OutputAnswer {

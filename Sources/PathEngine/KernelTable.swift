@@ -30,6 +30,8 @@ public final class KernelTable: ForwardingTable {
     private var tunnels: [Packet: TunnelAnswer] = [:]
     /// After which audit a datagram was sent into a tunnel that accepted it.
     private var accepted: [Packet: Int] = [:]
+    /// Where the programs run that serve tunnels, with the names that these had; until an audit.
+    private var programs: [Int: (name: String, program: TunnelProgram)] = [:]
     private var mayReadPeers = true
     private var audits = 0
     private var answers: [Packet: OutputAnswer] = [:]
@@ -72,7 +74,7 @@ public final class KernelTable: ForwardingTable {
             if !hasManyRoutes || batch.notices.contains(where: \.event.concernsLinks) { carrying = nil }
         }
         for notice in batch.notices
-        where !tunnels.isEmpty || !accepted.isEmpty || !answers.isEmpty || !released.isEmpty {
+        where !tunnels.isEmpty || !accepted.isEmpty || !answers.isEmpty || !released.isEmpty || !programs.isEmpty {
             forget(after: notice.event)
         }
         if concernsRules { knownRules = nil }
@@ -86,6 +88,7 @@ public final class KernelTable: ForwardingTable {
         carrying = nil
         acceptsFromVRFs = [:]
         tunnels = [:]
+        programs = [:]
         mayReadPeers = true
         audits += 1
         outdateOutput()
@@ -100,6 +103,7 @@ public final class KernelTable: ForwardingTable {
         case .link(let link): index = link.index
         case .linkRemoved(let removed, _):
             index = removed
+            programs[removed] = nil
             released = released.filter { $0.key.index != removed }
         case .address(let address), .addressRemoved(let address): index = address.index
         default: return
@@ -329,6 +333,14 @@ public final class KernelTable: ForwardingTable {
             return .unknown
         }
         return .refused(refusal)
+    }
+
+    /// In which network namespace the program runs that serves a tunnel; found out at audits, and when it is renamed.
+    public func program(of tunnel: Link) -> TunnelProgram {
+        if let known = programs[tunnel.index], known.name == tunnel.name { return known.program }
+        let program = source.tunnelProgram(named: tunnel.name)
+        programs[tunnel.index] = (tunnel.name, program)
+        return program
     }
 
     /// Whether sockets that are bound to nothing receive what arrives in a VRF; read at audits.

@@ -46,6 +46,41 @@ import Testing
         withExtendedLifetime(peer) {}
     }
 
+    /// A kernel where another network namespace serves every tunnel.
+    private final class Served: MessageSource {
+        private(set) var asked: [String] = []
+
+        func ask(
+            _ question: Question,
+            each: (UInt16, Span<UInt8>) -> Bool
+        ) throws(NetlinkError) -> Completion { .done(isConsistent: true) }
+
+        func pauseBeforeRetry() {}
+
+        func tunnelProgram(named interface: String) -> TunnelProgram {
+            asked.append(interface)
+            return .elsewhere
+        }
+    }
+
+    @Test func `the program of a tunnel is searched for again when it is renamed or removed, and by audits (S18)`() {
+        let kernel = Served()
+        let table = KernelTable(kernel)
+        let link = Link(index: 7, name: "t0", flags: [.up])
+        for _ in 0..<2 { #expect(table.program(of: link) == .elsewhere) }
+        table.outdate(by: Self.batch(Self.defaultRoute))
+        table.outdate(by: Self.batch(.link(link)))
+        _ = table.program(of: link)
+        #expect(kernel.asked == ["t0"])
+        _ = table.program(of: Link(index: 7, name: "t1", flags: [.up]))
+        #expect(kernel.asked == ["t0", "t1"])
+        table.outdate(by: Self.batch(.linkRemoved(index: 7, name: "t1")))
+        _ = table.program(of: link)
+        table.outdate()
+        _ = table.program(of: link)
+        #expect(kernel.asked == ["t0", "t1", "t0", "t0"])
+    }
+
     /// A kernel where nobody may read the rules.
     private final class Unreadable: MessageSource {
         private(set) var tried = 0

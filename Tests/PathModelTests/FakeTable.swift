@@ -87,6 +87,11 @@ struct FakeTable: ForwardingTable {
         tunnels[tunnel.index] ?? .unknown
     }
 
+    /// Where the programs run that serve tunnels, by interface index.
+    var programs: [Int: TunnelProgram] = [:]
+
+    func program(of tunnel: Link) -> TunnelProgram { programs[tunnel.index] ?? .unknown }
+
     func acceptsFromVRFs(_ transport: Transport) -> Bool { acceptsFromVRFs }
 
     func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure> {

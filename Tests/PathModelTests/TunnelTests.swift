@@ -75,6 +75,23 @@ import Testing
         #expect(world.path().status == .satisfied)
     }
 
+    @Test(
+        arguments: [
+            ("tun", .elsewhere, true), ("tun", .here, false), ("tun", .unknown, false),
+            ("wireguard", .elsewhere, false),
+        ] as [(String, TunnelProgram, Bool)]
+    )
+    func `a tun interface that is served from another network namespace outlives the networks of this one`(
+        kind: String,
+        program: TunnelProgram,
+        isOpen: Bool
+    ) {
+        var world = Self.world(kind)
+        world.table.programs = [7: program]
+        world.unplug("eth0")
+        #expect((world.path().status == .satisfied) == isOpen)
+    }
+
     @Test func `an L2TP session runs over the only network card, to a server on its network perhaps`() {
         var world = Self.world("l2tpeth") { $0.kind = nil }
         world.facts.devices[7] = DeviceFacts(role: .vpn)

@@ -79,6 +79,8 @@ public protocol KernelSource: AnyObject {
     /// Why a tunnel refuses an empty datagram, whose TTL of 1 ends at the tunnel's first router; `nil` when it does not, or it
     /// is not known.
     func tunnelRefusal(of destination: IPAddress) -> TunnelRefusal?
+    /// In which network namespace the program runs that serves a tun or tap interface.
+    func tunnelProgram(named interface: String) -> TunnelProgram
     /// Whether sockets that are bound to nothing receive what arrives in a VRF (`net.ipv4.tcp_l3mdev_accept` and
     /// `udp_l3mdev_accept`, which count for IPv6 too).
     func acceptsFromVRFs(_ transport: Transport) -> Bool
@@ -95,6 +97,9 @@ extension KernelSource {
 
     /// It is not known.
     public func tunnelRefusal(of destination: IPAddress) -> TunnelRefusal? { nil }
+
+    /// It is not known.
+    public func tunnelProgram(named interface: String) -> TunnelProgram { .unknown }
 
     /// It is not known, so that no path is called broken for it.
     public func acceptsFromVRFs(_ transport: Transport) -> Bool { true }

@@ -148,6 +148,8 @@ public final class LiveKernel: MessageSource {
         }
     }
 
+    public func tunnelProgram(named interface: String) -> TunnelProgram { TunPrograms.find(serving: interface) }
+
     public func acceptsFromVRFs(_ transport: Transport) -> Bool {
         let name = transport.number == UInt8(IPPROTO_TCP) ? "tcp_l3mdev_accept" : "udp_l3mdev_accept"
         return ProcFile.text("/proc/sys/net/ipv4/\(name)").map { $0.first == "1" } ?? true

@@ -146,7 +146,7 @@ extension EvaluationRound {
     /// or had a default route, or has a route that somebody made, to the VPN's server perhaps.
     ///
     /// Nothing is concluded as long as one of them works, and without any: a program in another network namespace may serve
-    /// the tunnel. No program serves an L2TP session, which the kernel gives no kind: any interface may carry it.
+    /// the tunnel, as it does where `/proc` shows it. No program serves an L2TP session, which the kernel gives no kind: any interface may carry it.
     private func unusedUnderlay(of tunnel: Link, with queries: inout RouteSurvey) -> Underlay {
         if tunnel.kind == nil, hasOtherInterface { return .unknown }
         var carrying: [ReasonCandidate] = []
@@ -158,7 +158,8 @@ extension EvaluationRound {
             }
             return !carrying.isEmpty && !carrying.contains(where: \.works) && !hasOtherTunnel(than: tunnel, queries)
         }
-        return isCutOff ? brokenInterface(below: tunnel, of: carrying) : .unknown
+        guard isCutOff, tunnel.kind != "tun" || queries.table.program(of: tunnel) != .elsewhere else { return .unknown }
+        return brokenInterface(below: tunnel, of: carrying)
     }
 
     /// Whether something that closes a tunnel is so, and still is once the routes are read again that it rests on.

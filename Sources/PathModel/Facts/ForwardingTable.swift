@@ -33,6 +33,9 @@ public protocol ForwardingTable {
     /// What a tunnel makes of packets that the table sends into it; only `isOwn` packets of this process may be sent as a test.
     func tunnel(_ tunnel: Link, to destination: IPAddress, isOwn: Bool) -> TunnelAnswer
 
+    /// In which network namespace the program runs that serves a tun or tap interface.
+    func program(of tunnel: Link) -> TunnelProgram
+
     /// Whether sockets that are bound to nothing receive what arrives in a VRF.
     func acceptsFromVRFs(_ transport: Transport) -> Bool
 
@@ -63,6 +66,9 @@ extension ForwardingTable {
 
     /// It is not known.
     public func tunnel(_ tunnel: Link, to destination: IPAddress, isOwn: Bool) -> TunnelAnswer { .unknown }
+
+    /// It is not known.
+    public func program(of tunnel: Link) -> TunnelProgram { .unknown }
 
     /// It is not known.
     public func acceptsFromVRFs(_ transport: Transport) -> Bool { true }
