@@ -55,9 +55,9 @@ final class AnticipatingTable: ForwardingTable {
         table.marksExempt(fromTable: number, family)
     }
 
-    func carriesRoutes(_ index: Int) -> Bool {
+    func carriesRoutes(_ index: Int, _ family: AddressFamily?) -> Bool {
         isLookupsOnly = false
-        return table.carriesRoutes(index)
+        return table.carriesRoutes(index, family)
     }
 
     func refreshCarriers() -> Bool { table.refreshCarriers() }

@@ -20,7 +20,7 @@ public final class KernelTable: ForwardingTable {
     private var knownRules: [PolicyRule]?
     private var rulesMatchTransport = false
     /// The interfaces with routes that the kernel did not make itself.
-    private var carrying: Set<Int>?
+    private var carrying: [AddressFamily: Set<Int>]?
     /// Whether anything was announced since they were read.
     private var isCarryingStale = false
     /// Whether there are too many routes to read them after each change of one.
@@ -272,8 +272,8 @@ public final class KernelTable: ForwardingTable {
     /// More routes than this are read again at audits and when links or addresses change, not after each change of a route.
     private static let many = 1000
 
-    public func carriesRoutes(_ index: Int) -> Bool {
-        (carrying ?? readCarriers()).contains(index)
+    public func carriesRoutes(_ index: Int, _ family: AddressFamily?) -> Bool {
+        (carrying ?? readCarriers()).contains { (family == nil || family == $0.key) && $0.value.contains(index) }
     }
 
     /// The kernel does not report routes with long prefixes (rule S3), so anything that it reports may have come with one.
@@ -283,12 +283,12 @@ public final class KernelTable: ForwardingTable {
         return true
     }
 
-    private func readCarriers() -> Set<Int> {
-        var carrying: Set<Int> = []
+    private func readCarriers() -> [AddressFamily: Set<Int>] {
+        var carrying: [AddressFamily: Set<Int>] = [:]
         var count = 0
         for family in AddressFamily.allCases {
             _ = try? source.routes(family, type: .unicast, limit: Self.most) { entry in
-                carrying.formUnion(entry.answer.carriers)
+                carrying[family, default: []].formUnion(entry.answer.carriers)
                 count += 1
                 return false
             }

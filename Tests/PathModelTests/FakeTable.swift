@@ -125,12 +125,13 @@ struct FakeTable: ForwardingTable {
         rules.filter { $0.table == number && $0.isMarkInverted }.compactMap(\.mark)
     }
 
-    func carriesRoutes(_ index: Int) -> Bool {
+    func carriesRoutes(_ index: Int, _ family: AddressFamily?) -> Bool {
         if let outdated = log.carriers { return outdated.contains(index) }
         // The prefixes of the interface's own addresses are the kernel's.
         let own = (state.addresses[index] ?? []).map { IPPrefix($0.value.address, length: $0.value.prefixLength) }
         return routes.contains { route in
-            !own.contains(route.prefix) && route.legs.contains { $0.index == index }
+            !own.contains(route.prefix) && (family == nil || family == route.prefix.address.family)
+                && route.legs.contains { $0.index == index }
         }
     }
 

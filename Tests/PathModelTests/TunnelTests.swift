@@ -167,8 +167,14 @@ import Testing
         #expect(clause(world) == "clat runs over eth0: no IPv6 default route")
         world.route("::/0", type: .unreachable)
         #expect(clause(world) == "clat runs over eth0: the IPv6 default route is of type unreachable")
-        // What the translator sends does not have the mark of a view.
+        // The NAT64 may be behind a route of its own.
         world.removeRoutes("::/0")
+        world.route("198.51.100.0/24", "eth0", via: "192.0.2.1")
+        #expect(clause(world) == "clat runs over eth0: no IPv6 default route", "an IPv4 route is none to it")
+        world.route("2001:db8:64::/64", "eth0", via: "fe80::1")
+        #expect(world.path().status == .satisfied)
+        world.removeRoutes("2001:db8:64::/64")
+        // What the translator sends does not have the mark of a view.
         world.route("::/0", "eth0", via: "fe80::1")
         world.rule(50) {
             $0.mark = 7

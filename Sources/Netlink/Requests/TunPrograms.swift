@@ -27,7 +27,7 @@ package enum TunPrograms {
 
     /// Finds out where the program runs that serves an interface of the calling thread's network namespace.
     ///
-    /// Of an interface with the same name in another namespace it is not told apart.
+    /// One with the same name in another namespace counts as this one.
     static func find(serving interface: String) -> TunnelProgram {
         guard let own = FilePath.target(ofLink: "/proc/thread-self/ns/net"),
             let names = try? FilePath.names(in: "/proc")

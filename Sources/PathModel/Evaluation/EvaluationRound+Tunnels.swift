@@ -237,7 +237,11 @@ extension EvaluationRound {
             }
         }
         guard let failure else { return .unknown }
-        return withoutRoute(below: tunnel, failure.reason, .ipv6)
+        // The prefix of the translator may have a route of its own.
+        let isWithoutRoute = holds(queries.table) {
+            !carriers().contains { $0.works && queries.table.carriesRoutes($0.index, .ipv6) }
+        }
+        return isWithoutRoute ? withoutRoute(below: tunnel, failure.reason, .ipv6) : .unknown
     }
 
     /// Says that an interface works, and no route leads out by it.

@@ -20,8 +20,9 @@ public protocol ForwardingTable {
     /// The marks of packets that rules lead past a table to which they lead others, as those of a VPN's own packets.
     func marksExempt(fromTable number: UInt32, _ family: AddressFamily) -> [UInt32]
 
-    /// Whether an interface has a route that the kernel did not make itself with an address, be it to a host.
-    func carriesRoutes(_ index: Int) -> Bool
+    /// Whether an interface has a route that the kernel did not make itself with an address, be it to a host; of one family,
+    /// or of any.
+    func carriesRoutes(_ index: Int, _ family: AddressFamily?) -> Bool
 
     /// Reads again which interfaces carry routes, unless nothing can have changed since they were read.
     /// - Returns: Whether it did.
@@ -53,7 +54,10 @@ extension ForwardingTable {
     public func marksExempt(fromTable number: UInt32, _ family: AddressFamily) -> [UInt32] { [] }
 
     /// Knows of none.
-    public func carriesRoutes(_ index: Int) -> Bool { false }
+    public func carriesRoutes(_ index: Int, _ family: AddressFamily?) -> Bool { false }
+
+    /// Whether an interface has a route of any family that the kernel did not make itself.
+    public func carriesRoutes(_ index: Int) -> Bool { carriesRoutes(index, nil) }
 
     /// Knows of none.
     public func refreshCarriers() -> Bool { false }
@@ -78,10 +82,12 @@ extension ForwardingTable {
 }
 
 extension RouteAnswer {
-    /// The interfaces of a route that neither the kernel made with an address nor a DHCP client instead.
+    /// The interfaces of a route that neither the kernel made with an address nor a program instead, which has the address as
+    /// its source or comes from a router advertisement.
     public var carriers: Set<Int> {
         // RTPROT_KERNEL
         guard origin != 2 else { return [] }
-        return Set(legs.filter { $0.gateway != nil || preferredSource == nil }.map(\.index))
+        // RTPROT_RA
+        return Set(legs.filter { $0.gateway != nil || preferredSource == nil && origin != 9 }.map(\.index))
     }
 }
