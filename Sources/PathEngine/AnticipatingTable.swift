@@ -55,6 +55,8 @@ final class AnticipatingTable: ForwardingTable {
         table.marksExempt(fromTable: number, family)
     }
 
+    func refuses(mark: UInt32, _ family: AddressFamily) -> Bool { table.refuses(mark: mark, family) }
+
     func carriesRoutes(_ index: Int, _ family: AddressFamily?) -> Bool {
         isLookupsOnly = false
         return table.carriesRoutes(index, family)

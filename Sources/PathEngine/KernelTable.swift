@@ -269,6 +269,19 @@ public final class KernelTable: ForwardingTable {
         return Array(Set(marks).sorted().prefix(4))
     }
 
+    /// Whether the first rule that packets with a mark may match, but for that of the table local, is `blackhole`,
+    /// `unreachable` or `prohibit` for all of them.
+    public func refuses(mark: UInt32, _ family: AddressFamily) -> Bool {
+        let first = rules.first { rule in
+            guard rule.family == family, rule.table != 255 else { return false }
+            // With a mask it may apply to other marks as well.
+            guard let own = rule.mark, !rule.selector.contains("/") else { return true }
+            return (own.value == mark) != own.isInverted
+        }
+        guard let first, (6...8).contains(first.action), first.unknownAttributes.isEmpty else { return false }
+        return first.mark.map { $0.value == mark && !$0.isInverted } ?? (first.selector == "all")
+    }
+
     /// More routes than this are read again at audits and when links or addresses change, not after each change of a route.
     private static let many = 1000
 

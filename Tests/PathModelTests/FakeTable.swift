@@ -125,6 +125,12 @@ struct FakeTable: ForwardingTable {
         rules.filter { $0.table == number && $0.isMarkInverted }.compactMap(\.mark)
     }
 
+    func refuses(mark: UInt32, _ family: AddressFamily) -> Bool {
+        let asked = rules.filter { $0.family == nil || $0.family == family }.sorted { $0.priority < $1.priority }
+        let first = asked.first { rule in rule.mark.map { ($0 == mark) != rule.isMarkInverted } ?? true }
+        return first?.failure != nil
+    }
+
     func carriesRoutes(_ index: Int, _ family: AddressFamily?) -> Bool {
         if let outdated = log.carriers { return outdated.contains(index) }
         // The prefixes of the interface's own addresses are the kernel's.

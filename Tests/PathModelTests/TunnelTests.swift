@@ -152,6 +152,29 @@ import Testing
         #expect(world.path().status == .satisfied)
     }
 
+    @Test func `a rule that refuses the mark of the VPN's own packets closes it, whatever routes there are`() {
+        var world = World.ordinary()
+        world.link("t0", 7, kind: "tun") { $0.operationalState = .unknown }
+        world.add("10.8.0.2/24", on: "t0")
+        world.route("0.0.0.0/0", "t0", table: 51820)
+        world.rule(100, table: 51820) {
+            $0.mark = 51820
+            $0.isMarkInverted = true
+        }
+        world.removeRoutes("::/0")
+        world.route("198.51.100.9/32", "eth0", via: "192.0.2.1")
+        #expect(world.path().status == .satisfied)
+        world.rule(50) {
+            $0.mark = 51820
+            $0.failure = .prohibited
+            $0.family = .ipv4
+        }
+        #expect(world.path().reason == .routeProhibited && world.path().subject?.interface == "eth0")
+        // The server may have an IPv6 address.
+        world.route("2001:db8:9::/64", "eth0", via: "fe80::1")
+        #expect(world.path().status == .satisfied)
+    }
+
     @Test func `IPv4 over IPv6 is as good as IPv6 (RFC 7335)`() {
         var world = World.ordinary()
         world.removeRoutes("0.0.0.0/0")

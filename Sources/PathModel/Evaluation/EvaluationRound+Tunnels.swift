@@ -195,22 +195,31 @@ extension EvaluationRound {
         let own = tunnel.tunnelMark.flatMap { $0 == 0 ? nil : [$0] }
         let marks = own ?? queries.table.marksExempt(fromTable: uplink.answer.table, uplink.family)
         var (live, dead): (Link?, Link?)
+        var failure: RouteFailure?
         for mark in marks {
             for probe in AddressFamily.allCases.compactMap({ classifier.policy.probes[$0]?.first }) {
-                guard let answer = queries.askUnbound(probe, mark: mark), answer.type == .unicast else { continue }
+                let found = queries.askUnbound(probe, mark: mark)
+                if case .failure(let reason) = found, reason.isExplicit { failure = failure ?? reason }
+                guard let answer = try? found.get(), answer.type == .unicast else { continue }
                 let legs = answer.legs.filter { $0.index != tunnel.index }
                 live = live ?? legs.first(where: isLive).flatMap { classifier.state.links[$0.index] }
                 dead = dead ?? legs.first.flatMap { classifier.state.links[$0.index] }
             }
         }
         if let below = live ?? dead { return follow(below, of: tunnel, with: &queries) }
-        guard !marks.isEmpty, own == nil else { return nil }
-        // The server may be behind a route of its own.
-        let isWithoutRoute = holds(queries.table) {
-            !carriers().contains { $0.works && queries.table.carriesRoutes($0.index) }
-                && !hasOtherTunnel(than: tunnel, queries)
+        let table = queries.table
+        let passing = AddressFamily.allCases.filter { family in !marks.allSatisfy { table.refuses(mark: $0, family) } }
+        let isRefused = passing.count < AddressFamily.allCases.count
+        guard !marks.isEmpty, own == nil || isRefused else { return nil }
+        // The server may be behind a route of its own, unless a rule refuses all packets with the mark.
+        let isWithoutRoute = holds(table) {
+            let mayCarry = carriers().contains { candidate in
+                candidate.works && passing.contains { table.carriesRoutes(candidate.index, $0) }
+            }
+            return !mayCarry && (passing.isEmpty || !hasOtherTunnel(than: tunnel, queries))
         }
-        return isWithoutRoute ? withoutRoute(below: tunnel) : .unknown
+        guard isWithoutRoute else { return own == nil ? .unknown : nil }
+        return withoutRoute(below: tunnel, isRefused ? failure?.reason ?? .noDefaultRoute : .noDefaultRoute)
     }
 
     /// Whether a tunnel carries IPv4 packets over IPv6, by the addresses that are set aside for that (RFC 7335).

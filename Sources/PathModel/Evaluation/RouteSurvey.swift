@@ -185,8 +185,8 @@ struct RouteSurvey {
     }
 
     /// Asks where marked packets go that are bound to nothing.
-    mutating func askUnbound(_ destination: IPAddress, mark: UInt32) -> RouteAnswer? {
-        try? lookup(RouteQuery(destination, kind: .entry, mark: mark, uid: uid)).get()
+    mutating func askUnbound(_ destination: IPAddress, mark: UInt32) -> Result<RouteAnswer, RouteFailure> {
+        lookup(RouteQuery(destination, kind: .entry, mark: mark, uid: uid))
     }
 }
 

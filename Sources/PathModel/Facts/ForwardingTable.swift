@@ -20,6 +20,9 @@ public protocol ForwardingTable {
     /// The marks of packets that rules lead past a table to which they lead others, as those of a VPN's own packets.
     func marksExempt(fromTable number: UInt32, _ family: AddressFamily) -> [UInt32]
 
+    /// Whether a rule refuses all packets with a mark before they come to any route.
+    func refuses(mark: UInt32, _ family: AddressFamily) -> Bool
+
     /// Whether an interface has a route that the kernel did not make itself with an address, be it to a host; of one family,
     /// or of any.
     func carriesRoutes(_ index: Int, _ family: AddressFamily?) -> Bool
@@ -52,6 +55,9 @@ extension ForwardingTable {
 
     /// Knows of none.
     public func marksExempt(fromTable number: UInt32, _ family: AddressFamily) -> [UInt32] { [] }
+
+    /// Knows of none.
+    public func refuses(mark: UInt32, _ family: AddressFamily) -> Bool { false }
 
     /// Knows of none.
     public func carriesRoutes(_ index: Int, _ family: AddressFamily?) -> Bool { false }
