@@ -207,7 +207,7 @@ import Testing
         #expect(world.path(MonitorPolicy(mark: 7)).status == .satisfied)
     }
 
-    @Test func `rules that exempt the mark of a VPN's own packets tell what carries it`() {
+    @Test func `rules that exempt the mark of a VPN's own packets tell what carries it`() throws {
         var world = World.ordinary()
         world.link("t0", 7, kind: "tun") { $0.operationalState = .unknown }
         world.add("10.8.0.2/24", on: "t0")
@@ -221,6 +221,9 @@ import Testing
         world.removeRoutes("0.0.0.0/0", table: 254)
         #expect(world.path().reason == .noDefaultRoute)
         #expect(clause(world) == "t0 runs over eth0: no IPv4 default route")
+        // `nwpath why` says so as well.
+        let explained = try ExplanationWorld(world).host("1.1.1.1")
+        #expect(explained.broken?.fault == "t0 runs over eth0: no IPv4 default route")
         world.route("0.0.0.0/0", "eth0", via: "192.0.2.1")
         #expect(world.path().status == .satisfied)
         world.unplug("eth0")

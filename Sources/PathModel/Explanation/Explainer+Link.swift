@@ -215,6 +215,8 @@ extension Explainer {
         var survey = RouteSurvey(classifier: interfaces, table: table, mark: 0, uid: nil, bound: nil)
         let view = MonitorView(interfaces.policy.standardMonitor, judge: interfaces)
         var round = EvaluationRound(classifier: interfaces, view: view, now: facts.now)
+        // What carries a tunnel may follow from the rules that lead the default route into it.
+        round.askFamilies(with: &survey)
         round.askInterfaces(with: &survey)
         if facts.mark == 0, let (reason, subject) = round.fault(of: link, to: destination, with: &survey) {
             return chain.fail(.carrier, nil, ReasonText(reason, subject))
