@@ -218,12 +218,16 @@ extension Explainer {
         // What carries a tunnel may follow from the rules that lead the default route into it.
         round.askFamilies(with: &survey)
         round.askInterfaces(with: &survey)
-        if facts.mark == 0, let (reason, subject) = round.fault(of: link, to: destination, with: &survey) {
+        if facts.mark == 0, let (reason, found) = round.fault(of: link, to: destination, with: &survey) {
+            var subject = found
+            subject.family = subject.family ?? destination.family
             return chain.fail(.carrier, nil, ReasonText(reason, subject))
         }
         switch round.underlay(of: link, with: &survey) {
         case .link(let below): chain.fine(.carrier, "\(describeCarrier(link)), runs over \(below.name)")
-        case .broken(let reason, let subject): chain.fail(.carrier, nil, ReasonText(reason, subject))
+        case .broken(let reason, var subject):
+            subject.family = subject.family ?? destination.family
+            chain.fail(.carrier, nil, ReasonText(reason, subject))
         case .unknown: chain.fine(.carrier, describeCarrier(link))
         }
     }
