@@ -198,7 +198,7 @@ extension EvaluationRound {
         var failure: RouteFailure?
         for mark in marks {
             for probe in AddressFamily.allCases.compactMap({ classifier.policy.probes[$0]?.first }) {
-                let found = queries.askUnbound(probe, mark: mark)
+                let found = queries.lookupUnbound(probe, mark: mark)
                 if case .failure(let reason) = found, reason.isExplicit { failure = failure ?? reason }
                 guard let answer = try? found.get(), answer.type == .unicast else { continue }
                 let legs = answer.legs.filter { $0.index != tunnel.index }
@@ -238,8 +238,9 @@ extension EvaluationRound {
         for probe in classifier.policy.probes[.ipv6] ?? [] {
             switch queries.lookupOuter(to: probe, by: nil, mark: 0) {
             case .success(let answer) where answer.type == .unicast:
-                let legs = answer.legs.filter { $0.index != tunnel.index }
-                let below = (legs.first(where: isLive) ?? legs.first).flatMap { classifier.state.links[$0.index] }
+                let nexthops = answer.legs.filter { $0.index != tunnel.index }
+                let chosen = nexthops.first(where: isLive) ?? nexthops.first
+                let below = chosen.flatMap { classifier.state.links[$0.index] }
                 return below.map { follow($0, of: tunnel, with: &queries) } ?? .unknown
             case .success: return .unknown
             case .failure(let reason): failure = failure ?? reason

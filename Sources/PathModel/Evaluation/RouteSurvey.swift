@@ -184,8 +184,8 @@ struct RouteSurvey {
         self.table.defaultRoutes(family, table: table)
     }
 
-    /// Asks where marked packets go that are bound to nothing.
-    mutating func askUnbound(_ destination: IPAddress, mark: UInt32) -> Result<RouteAnswer, RouteFailure> {
+    /// Looks up where marked packets go that are bound to nothing.
+    mutating func lookupUnbound(_ destination: IPAddress, mark: UInt32) -> Result<RouteAnswer, RouteFailure> {
         lookup(RouteQuery(destination, kind: .entry, mark: mark, uid: uid))
     }
 }
