@@ -76,6 +76,17 @@ import Testing
         #expect(!passes(NotificationFilter(neighbors: [.v4(1)]), address))
     }
 
+    @Test func `of what expires only policies that are gone pass (S55)`() {
+        func passes(_ type: UInt16, hard: UInt8 = 0) -> Bool {
+            // `struct xfrm_userpolicy_info`, then `hard`.
+            let expired = Builder([UInt8](repeating: 0xFF, count: 168) + [hard] + [UInt8](repeating: 0xFF, count: 7))
+            return BerkeleyFilter.run(OutputChangeSocket.policyChanges, on: expired.message(type: type)) > 0
+        }
+        #expect(!passes(24) && !passes(24, hard: 1) && !passes(27) && passes(27, hard: 1))
+        // XFRM_MSG_NEWPOLICY, DELPOLICY, UPDPOLICY, FLUSHPOLICY, SETDEFAULT.
+        for type: UInt16 in [19, 20, 25, 29, 39] { #expect(passes(type)) }
+    }
+
     @Test func `what passes passes whole`() {
         let message = Builder.route().message(type: 24)
         #expect(BerkeleyFilter.run(NotificationFilter().program, on: message) == .max)

@@ -191,6 +191,9 @@ import Testing
             try namespace.ip("xfrm policy flush")
             await live.eventually("no policy") { $0.ipv4 != nil }
         }
+        try namespace.ip("xfrm policy add dir out src 0.0.0.0/0 dst 0.0.0.0/0 action block limit time-hard 3")
+        await live.eventually("the policy") { $0.ipv4 == nil }
+        await live.eventually("its end") { $0.ipv4 != nil }
     }
 
     @Test func `what comes at the hook postrouting is detected (S55)`() async throws {

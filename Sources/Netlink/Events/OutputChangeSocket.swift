@@ -18,24 +18,38 @@ public enum OutputRules: Hashable, Sendable, CaseIterable {
 public struct OutputChangeSocket: ~Copyable {
     private var socket: NetlinkSocket
 
+    /// Loads the type of `struct nlmsghdr`.
+    private static let loadType = UInt64(BPF_LD | BPF_H | BPF_ABS) << 48 | 4
+    private static let (pass, drop) = (UInt64(BPF_RET | BPF_K) << 48 | 0xFFFF_FFFF, UInt64(BPF_RET | BPF_K) << 48)
+
+    /// Skips instructions where what was loaded is a message type, or is not.
+    private static func skip(_ count: UInt64, ifType type: UInt16, orElse other: UInt64) -> UInt64 {
+        UInt64(BPF_JMP | BPF_JEQ | BPF_K) << 48 | count << 40 | other << 32 | UInt64(type.bigEndian)
+    }
+
+    /// Each transaction ends with one NFT_MSG_NEWGEN.
+    static let transactions = [loadType, skip(0, ifType: 10 << 8 | 15, orElse: 1), pass, drop]
+
+    /// All but XFRM_MSG_EXPIRE, which is about a state, and an XFRM_MSG_POLEXPIRE whose `hard` (at offset 168 of
+    /// `struct xfrm_user_polexpire`) is 0: that policy stays.
+    static let policyChanges = [
+        loadType, skip(4, ifType: 24, orElse: 0), skip(0, ifType: 27, orElse: 2),
+        UInt64(BPF_LD | BPF_B | BPF_ABS) << 48 | 184, skip(1, ifType: 0, orElse: 0), pass, drop,
+    ]
+
     /// Opens a socket in the network namespace of the calling thread.
     /// - Throws: ``NetlinkError/noSocket(step:code:)``, without `CAP_NET_ADMIN` with `EPERM`.
     public init(_ rules: OutputRules) throws(NetlinkError) {
         let isFilters = rules == .filters
         let socket = try NetlinkSocket(family: isFilters ? NETLINK_NETFILTER : NETLINK_XFRM, capacity: 4096)
-        if isFilters {
-            // Each transaction ends with one NFT_MSG_NEWGEN, whose type stands at offset 4 of `struct nlmsghdr`.
-            let type = UInt64((10 << 8 | 15 as UInt16).bigEndian)
-            let program: [UInt64] = [
-                UInt64(BPF_LD | BPF_H | BPF_ABS) << 48 | 4, UInt64(BPF_JMP | BPF_JEQ | BPF_K) << 48 | 1 << 32 | type,
-                UInt64(BPF_RET | BPF_K) << 48 | 0xFFFF_FFFF, UInt64(BPF_RET | BPF_K) << 48,
-            ]
-            let filtered = unsafe nwp_attach_filter(socket.descriptor, program, Int32(program.count))
-            guard filtered >= 0 else { throw .noSocket(step: "SO_ATTACH_FILTER", code: -filtered) }
+        let program = isFilters ? Self.transactions : Self.policyChanges
+        let filtered = unsafe nwp_attach_filter(socket.descriptor, program, Int32(program.count))
+        guard filtered >= 0 else { throw .noSocket(step: "SO_ATTACH_FILTER", code: -filtered) }
+        // NFNLGRP_NFTABLES of linux/netfilter/nfnetlink.h; XFRMNLGRP_POLICY and XFRMNLGRP_EXPIRE of linux/xfrm.h.
+        for group: Int32 in isFilters ? [7] : [4, 2] {
+            let code = nwp_netlink_option(socket.descriptor, NETLINK_ADD_MEMBERSHIP, group)
+            guard code >= 0 else { throw .noSocket(step: "NETLINK_ADD_MEMBERSHIP", code: -code) }
         }
-        // NFNLGRP_NFTABLES of linux/netfilter/nfnetlink.h and XFRMNLGRP_POLICY of linux/xfrm.h.
-        let code = nwp_netlink_option(socket.descriptor, NETLINK_ADD_MEMBERSHIP, isFilters ? 7 : 4)
-        guard code >= 0 else { throw .noSocket(step: "NETLINK_ADD_MEMBERSHIP", code: -code) }
         self.socket = socket
     }
 
