@@ -195,7 +195,7 @@ public final class KernelTable: ForwardingTable {
         readFilter()
         let family = packet.destination.family
         let isReleased = released[packet].map { audits - $0 < Self.auditsUntilRetry } ?? false
-        let mayTry = isWithout(.release, family) && !isReleased
+        let mayTry = isWithout(.release, family) && !isReleased && !mayLeadHere(packet)
         let verdict = source.output(of: packet.transport, to: packet.destination, by: packet.index, sends: mayTry)
         switch verdict {
         case .open:
@@ -209,6 +209,28 @@ public final class KernelTable: ForwardingTable {
             return .unknown
         case .blocked: return .refused(.ipsecPolicy)
         case .filtered: return .refused(.filter(filter?.chains(family) ?? []))
+        }
+    }
+
+    /// So many destinations of rules are looked up at most.
+    private static let mostDestinations = 1000
+
+    /// Whether a rule may lead a packet to this machine itself, where a program could pass it on.
+    ///
+    /// By the loopback interface none comes that is bound to another one.
+    private func mayLeadHere(_ packet: Packet) -> Bool {
+        let family = packet.destination.family
+        let destinations = filter?.destinations.filter { $0.family == family } ?? []
+        guard destinations.count <= Self.mostDestinations else { return true }
+        return destinations.contains { destination in
+            if destination.isUnspecified { return true }
+            let indices: [Int?] = destination.isLoopback ? [packet.index] : [packet.index, nil]
+            return indices.contains { index in
+                let query = RouteQuery(destination, kind: .decision, outputInterface: index)
+                guard case .success(let answer) = source.lookup(query) else { return false }
+                // Of broadcast and multicast this machine gets a copy.
+                return answer.type != .unicast
+            }
         }
     }
 

@@ -296,6 +296,7 @@ import Testing
     /// Rules that let out what should stay on this machine.
     private static let releasing = [
         "table ip m { chain o { type filter hook output priority -150; ip frag-off set 0; }; }",
+        "table ip m { chain o { type route hook output priority -150; ip daddr set 10.1.0.2; }; }",
         "table ip m { chain p { type filter hook postrouting priority -150; oifname v0 ip frag-off set 0; }; }",
         """
         table inet m { chain o { type filter hook output priority 0; jump t; };
@@ -320,6 +321,34 @@ import Testing
         #expect(try arrived() == 0)
         try namespace.run(["nft", "flush ruleset"])
         for transport in [Transport.https, .quic, .dns] { #expect(try verdicts(transport) == [.open, .open]) }
+        #expect(try arrived() == 0)
+    }
+
+    /// Rules that lead packets to another destination, and whether it may be this machine.
+    private static let translations = [
+        ("nft add rule ip m o udp dport { 53, 443 } dnat to 10.1.0.2:5353", true),
+        ("nft add rule ip m o meta l4proto { tcp, udp } dnat to 10.1.0.255", true),
+        ("nft add rule ip m o udp dport 443 dnat to 10.1.0.1-10.1.0.5", true),
+        ("nft add rule ip m o udp dport 443 dnat to ip daddr map { 203.0.113.9 : 10.1.0.2 }", true),
+        ("iptables-nft -t nat -A OUTPUT -p udp -j DNAT --to-destination 10.1.0.2:5353", true),
+        ("iptables-nft -t nat -A OUTPUT -j NETMAP --to 10.1.0.0/24", true),
+        ("nft add rule ip m o udp dport 443 dnat to 10.1.0.1:5353", false),
+        ("nft add rule ip m o udp dport 443 dnat to :5353", false),
+        ("nft add rule ip m o udp dport 443 dnat to 127.0.0.1:5353", false),
+        ("iptables-nft -t nat -A OUTPUT -p udp -j DNAT --to-destination 10.1.0.1:5353", false),
+        ("iptables-nft -t nat -A POSTROUTING -j NETMAP --to 10.1.0.0/24", false),
+    ]
+
+    @Test(arguments: translations)
+    func `nothing is tried where a rule may lead it to this machine, whose program may pass it on (S55)`(
+        rule: String,
+        mayBeHere: Bool
+    ) throws {
+        try count()
+        try namespace.run(["nft", "table ip m { chain o { type nat hook output priority -100; }; }"])
+        try namespace.run(rule)
+        let first = mayBeHere ? OutputAnswer.unknown : .open
+        for transport in [Transport.https, .quic, .dns] { #expect(try verdicts(transport) == [first, .open]) }
         #expect(try arrived() == 0)
     }
 

@@ -13,6 +13,10 @@ struct FilterRule {
 
     private(set) var chain: Chain
     private(set) var effects: [AddressFamily: FilterEffects] = [:]
+    /// Where it leads packets (DNAT); an unspecified address stands for one that is not known.
+    private(set) var destinations: Set<IPAddress> = []
+    /// The addresses that the expressions just before loaded into registers.
+    private var loaded: [UInt32: IPAddress] = [:]
     /// The families that it is for.
     private var families: [AddressFamily]
     /// Whether the comparison that follows is about the family.
@@ -48,12 +52,15 @@ struct FilterRule {
             switch (attributes.kind, name) {
             case (1, _):
                 name = attributes.text
+                if name != "immediate", name != "nat" { loaded = [:] }
                 if ["dup", "queue", "quota"].contains(name) { add(.release) }
             case (2, "payload"): readPayload(attributes.payload)
             // NFT_META_NFPROTO
             case (2, "meta"): comparesFamily = number(1, attributes.payload) != 0 && number(2, attributes.payload) == 15
             case (2, "cmp"): readComparison(attributes.payload)
-            case (2, "target"): readTarget(text(1, attributes.payload))
+            case (2, "immediate"): readImmediate(attributes.payload)
+            case (2, "nat"): readTranslation(attributes.payload)
+            case (2, "target"): readTarget(attributes.payload)
             // NFT_OBJECT_QUOTA
             case (2, "objref"): if number(1, attributes.payload) == 2 { add(.release) }
             // What is tried would use a quota up.
@@ -74,9 +81,9 @@ struct FilterRule {
         let first = min(number(3, payload), 1024)
         let written = first..<first + min(number(4, payload), 1024)
         for family in families {
-            // The byte with DF, the source and the TTL of RFC 791, the source and the hop limit of RFC 8200. To another
-            // source the kernel itself sends that the packet is too large.
-            let released: Range<UInt32> = family == .ipv4 ? 12..<16 : 8..<24
+            // The byte with DF, the addresses and the TTL of RFC 791, the addresses and the hop limit of RFC 8200. To another
+            // source the kernel itself sends that the packet is too large; another destination may be this machine.
+            let released: Range<UInt32> = family == .ipv4 ? 12..<20 : 8..<40
             if family == .ipv4 && written.contains(6) || written.overlaps(released) {
                 effects[family, default: []].insert(.release)
             }
@@ -100,11 +107,69 @@ struct FilterRule {
         }
     }
 
-    /// Targets of iptables, which iptables-nft writes as they are.
-    private mutating func readTarget(_ name: String) {
+    /// Reads NFTA_IMMEDIATE_*, of which a register below 5 may hold an address.
+    private mutating func readImmediate(_ payload: Span<UInt8>) {
+        let register = number(1, payload)
+        guard register < 5 else {
+            loaded = [:]
+            return
+        }
+        loaded[register] = nil
+        var attributes = AttributeReader(payload)
+        while attributes.advance() {
+            guard attributes.kind == 2 else { continue }
+            var data = AttributeReader(attributes.payload)
+            while data.advance() {
+                if data.kind == 1 { loaded[register] = data.address }
+            }
+        }
+    }
+
+    /// Reads NFTA_NAT_*: NFT_NAT_DNAT with the registers of the first and the last address.
+    private mutating func readTranslation(_ payload: Span<UInt8>) {
+        let (first, last) = (number(3, payload), number(4, payload))
+        guard number(1, payload) == 1, first > 0 else { return }
+        let translated = Self.passing[UInt8(truncatingIfNeeded: number(2, payload))] ?? families
+        lead(to: loaded[first], upTo: last > 0 ? loaded[last] : loaded[first], of: translated)
+    }
+
+    private mutating func lead(to first: IPAddress?, upTo last: IPAddress?, of families: [AddressFamily]) {
+        if let first, first == last {
+            destinations.insert(first)
+            return
+        }
+        for family in families { destinations.insert(family == .ipv4 ? .v4(0) : .v6(0)) }
+    }
+
+    /// Reads NFTA_TARGET_*: targets of iptables, which iptables-nft writes as they are.
+    private mutating func readTarget(_ payload: Span<UInt8>) {
+        var (name, revision) = ("", UInt32(0))
+        var attributes = AttributeReader(payload)
+        while attributes.advance() {
+            switch attributes.kind {
+            case 1: name = attributes.text
+            case 2 where attributes.payload.count >= 4: revision = attributes.payload.network32(at: 0)
+            case 3: readTarget(name, revision: revision, attributes.payload)
+            default: break
+            }
+        }
+    }
+
+    private mutating func readTarget(_ name: String, revision: UInt32, _ details: Span<UInt8>) {
         switch name {
         case "TTL", "HL": add(.writeHopLimit)
         case "TEE", "NFQUEUE", "SNPT", "DNPT": add(.release)
+        case "NETMAP": lead(to: nil, upTo: nil, of: families)
+        case "DNAT":
+            // `struct nf_nat_ipv4_multi_range_compat` in revision 0, else `struct nf_nat_range`.
+            let (flags, first, last) = revision == 0 ? (4, 8, 12) : (0, 4, 20)
+            let size = families == [.ipv4] ? 4 : 16
+            guard last + size <= details.count else { return lead(to: nil, upTo: nil, of: families) }
+            // NF_NAT_RANGE_MAP_IPS
+            guard details.host32(at: flags) & 1 != 0 else { return }
+            let low = IPAddress(bytes: details.extracting(first..<first + size))
+            let high = IPAddress(bytes: details.extracting(last..<last + size))
+            lead(to: low, upTo: high, of: families)
         default: break
         }
     }
@@ -148,6 +213,7 @@ struct FilterRules {
     /// The hooks that base chains are called from.
     private var hooks: [FilterRule.Chain: UInt32] = [:]
     private(set) var effects: [AddressFamily: FilterEffects] = [:]
+    private(set) var destinations: Set<IPAddress> = []
 
     /// Adds a chain; all chains come before the rules.
     mutating func add(_ base: BaseChain) {
@@ -163,5 +229,7 @@ struct FilterRules {
     mutating func add(_ rule: FilterRule) {
         guard [nil, BaseChain.output, BaseChain.postrouting].contains(hooks[rule.chain]) else { return }
         for (family, found) in rule.effects { effects[family, default: []].formUnion(found) }
+        // Behind routing it is the source that NETMAP changes.
+        if hooks[rule.chain] != BaseChain.postrouting { destinations.formUnion(rule.destinations) }
     }
 }

@@ -9,7 +9,8 @@ public struct FilterEffects: OptionSet, Hashable, Sendable {
 
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// A packet that must not be fragmented may be, or a copy of it or a program gets it: one that is tried may leave.
+    /// A packet that must not be fragmented may be, or a copy of it or a program gets it, or it gets another destination: one
+    /// that is tried may leave.
     public static let release = FilterEffects(rawValue: 1)
     /// The TTL or the hop limit is another one.
     public static let writeHopLimit = FilterEffects(rawValue: 2)
@@ -45,7 +46,9 @@ public struct PacketFilter: Hashable, Sendable {
     public var chains: [Chain]
     /// What rules do to packets of each family that keeps from trying some.
     public var effects: [AddressFamily: FilterEffects]
-    /// The same of iptables beside nf_tables.
+    /// Where rules lead packets (DNAT); an unspecified address stands for one that is not known.
+    public var destinations: Set<IPAddress> = []
+    /// The effects of iptables beside nf_tables.
     public var legacyEffects: [AddressFamily: FilterEffects] = [:]
     /// Whether packets of this machine may get another destination before the hook postrouting.
     private(set) var redirects = false
@@ -107,7 +110,9 @@ public struct PacketFilter: Hashable, Sendable {
                 } && isConsistent
         }
         // Rules that changed meanwhile are announced, and read again.
-        return PacketFilter(generation: isConsistent ? generation : 0, chains: chains, effects: rules.effects)
+        var filter = PacketFilter(generation: isConsistent ? generation : 0, chains: chains, effects: rules.effects)
+        filter.destinations = rules.destinations
+        return filter
     }
 }
 
