@@ -197,6 +197,7 @@ public final class KernelTable: ForwardingTable {
         let isReleased = released[packet].map { audits - $0 < Self.auditsUntilRetry } ?? false
         let mayTry = isWithout(.release, family) && !isReleased && !mayLeadHere(packet)
         let verdict = source.output(of: packet.transport, to: packet.destination, by: packet.index, sends: mayTry)
+        if let filter, filter.mayMistake(verdict, of: packet.transport, family) { return .unknown }
         switch verdict {
         case .open:
             let mayBeRerouted =
@@ -239,8 +240,11 @@ public final class KernelTable: ForwardingTable {
     private func reroutedAnswer(to packet: Packet) -> OutputAnswer {
         // By the loopback interface it would meet what copies packets there, and learn nothing.
         guard !mayReturn(packet), !returned.contains(packet) else { return .unknown }
-        switch source.output(of: packet.transport, to: packet.destination, by: nil, sends: true) {
-        case .filtered: return .refused(.filter(filter?.chains(packet.destination.family) ?? []))
+        let family = packet.destination.family
+        let verdict = source.output(of: packet.transport, to: packet.destination, by: nil, sends: true)
+        switch verdict {
+        case .filtered where filter?.mayMistake(verdict, of: packet.transport, family) ?? false: break
+        case .filtered: return .refused(.filter(filter?.chains(family) ?? []))
         case .released: returned.insert(packet)
         // By which interface it leaves is not known.
         case .open, .blocked, .unknown: break

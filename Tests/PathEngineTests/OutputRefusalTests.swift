@@ -352,6 +352,43 @@ import Testing
         #expect(try arrived() == 0)
     }
 
+    /// Rules that treat what is tried otherwise than other packets, by its length.
+    private static let lengths = [
+        "nft add rule inet m o meta length > 1500 drop",
+        "nft add rule inet m o udp length > 1400 drop",
+        "nft add rule inet m o ip length > 1500 drop",
+        "nft add rule inet m o ip6 length > 1500 drop",
+        "nft add rule inet m o meta length vmap { 1500-65535 : drop }",
+        "nft add rule inet m o limit rate over 100 bytes/second burst 100 bytes drop",
+        "iptables-nft -A OUTPUT -m length --length 1500:65535 -j DROP",
+    ]
+
+    @Test(arguments: lengths)
+    func `a filter for the length of packets takes nothing offline (S55)`(rule: String) throws {
+        try namespace.run(["nft", "table inet m { chain o { type filter hook output priority 0; }; }"])
+        try namespace.run(rule)
+        for transport in [Transport.https, .quic, .dns] {
+            #expect(try !verdicts(transport).contains(where: \.isRefused))
+        }
+        #expect(try Subject(facts: Self.facts).path.warnings == [])
+    }
+
+    @Test(
+        arguments: [
+            ("nft add rule ip m o tcp option maxseg size > 1400 drop", true),
+            ("nft add rule ip m o tcp option sack-perm missing drop", true),
+            ("iptables-nft -A OUTPUT -p tcp ! --tcp-option 2 -j DROP", true),
+            ("iptables-nft -A OUTPUT -p tcp -m tcpmss --mss 1400:1500 -j DROP", true),
+            ("iptables-nft -A OUTPUT -p tcp --dport 25 -j DROP", false),
+            ("nft add rule ip m o tcp option maxseg size set 1200", false),
+        ] as [(String, Bool)]
+    )
+    func `what a filter for TCP options makes of connections is not known (S55)`(rule: String, isMatch: Bool) throws {
+        try namespace.run(["nft", "table ip m { chain o { type filter hook output priority 0; }; }"])
+        try namespace.run(rule)
+        #expect(try verdicts(.https) == [isMatch ? .unknown : .open, .open] && verdicts(.quic) == [.open, .open])
+    }
+
     @Test func `rules that write the TTL keep datagrams out of tunnels that nobody reads the peers of (S18)`() throws {
         try namespace.run(["nft", "table ip m { chain i { type filter hook input priority 0; ip ttl set 65; }; }"])
         #expect(try !PacketFilter.read().may(.writeHopLimit, .ipv4))

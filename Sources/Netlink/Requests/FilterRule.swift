@@ -55,17 +55,18 @@ struct FilterRule {
                 if name != "immediate", name != "nat" { loaded = [:] }
                 if ["dup", "queue", "quota"].contains(name) { add(.release) }
             case (2, "payload"): readPayload(attributes.payload)
-            // NFT_META_NFPROTO
-            case (2, "meta"): comparesFamily = number(1, attributes.payload) != 0 && number(2, attributes.payload) == 15
+            case (2, "meta"): readMeta(attributes.payload)
+            // One that is written has a source register.
+            case (2, "exthdr"):
+                if number(6, attributes.payload) == 1, !has(7, attributes.payload) { add(.matchOptions) }
+            // NFT_LIMIT_PKT_BYTES
+            case (2, "limit"): if number(4, attributes.payload) == 1 { add(.matchLength) }
             case (2, "cmp"): readComparison(attributes.payload)
             case (2, "immediate"): readImmediate(attributes.payload)
             case (2, "nat"): readTranslation(attributes.payload)
             case (2, "target"): readTarget(attributes.payload)
-            // NFT_OBJECT_QUOTA
-            case (2, "objref"): if number(1, attributes.payload) == 2 { add(.release) }
-            // What is tried would use a quota up.
-            case (2, "match"):
-                if ["quota", "quota2", "connbytes"].contains(text(1, attributes.payload)) { add(.release) }
+            case (2, "objref"): readObject(number(1, attributes.payload))
+            case (2, "match"): readMatch(attributes.payload)
             default: break
             }
         }
@@ -75,11 +76,46 @@ struct FilterRule {
         for family in families { effects[family, default: []].insert(effect) }
     }
 
+    /// Reads NFTA_META_*, whose key NFT_META_LEN is 0 and NFT_META_NFPROTO is 15.
+    private mutating func readMeta(_ payload: Span<UInt8>) {
+        let isRead = number(1, payload) != 0 && has(2, payload)
+        comparesFamily = isRead && number(2, payload) == 15
+        if isRead, number(2, payload) == 0 { add(.matchLength) }
+    }
+
+    /// NFT_OBJECT_QUOTA, which what is tried would use up, and NFT_OBJECT_LIMIT.
+    private mutating func readObject(_ kind: UInt32) {
+        if kind == 2 { add(.release) }
+        if kind == 4 { add(.matchLength) }
+    }
+
+    /// Reads NFTA_MATCH_*: matches of iptables, which iptables-nft writes as they are.
+    private mutating func readMatch(_ payload: Span<UInt8>) {
+        let name = text(1, payload)
+        var attributes = AttributeReader(payload)
+        while attributes.advance() {
+            if attributes.kind == 3 { readMatch(name, attributes.payload) }
+        }
+    }
+
+    private mutating func readMatch(_ name: String, _ details: Span<UInt8>) {
+        switch name {
+        // What is tried would use a quota up.
+        case "quota", "quota2", "connbytes": add(.release)
+        case "length", "length2", "hashlimit", "u32", "bpf": add(.matchLength)
+        case "tcpmss": add(.matchOptions)
+        // `option` of `struct xt_tcp`
+        case "tcp": if details.count > 8, details[8] != 0 { add(.matchOptions) }
+        default: break
+        }
+    }
+
     /// Reads NFTA_PAYLOAD_*: a write has a source register.
     private mutating func readPayload(_ payload: Span<UInt8>) {
-        guard number(2, payload) == 1, has(5, payload) else { return }
         let first = min(number(3, payload), 1024)
         let written = first..<first + min(number(4, payload), 1024)
+        guard has(5, payload) else { return readLength(written, base: number(2, payload)) }
+        guard number(2, payload) == 1 else { return }
         for family in families {
             // The byte with DF, the addresses and the TTL of RFC 791, the addresses and the hop limit of RFC 8200. To another
             // source the kernel itself sends that the packet is too large; another destination may be this machine.
@@ -88,6 +124,14 @@ struct FilterRule {
                 effects[family, default: []].insert(.release)
             }
             if written.contains(family == .ipv4 ? 8 : 7) { effects[family, default: []].insert(.writeHopLimit) }
+        }
+    }
+
+    /// The length of an IPv4 or IPv6 packet and of a UDP datagram, in the network header (1) and behind it (2).
+    private mutating func readLength(_ bytes: Range<UInt32>, base: UInt32) {
+        for family in families {
+            let length: Range<UInt32> = base == 1 && family == .ipv4 ? 2..<4 : 4..<6
+            if base == 1 || base == 2, bytes.overlaps(length) { effects[family, default: []].insert(.matchLength) }
         }
     }
 

@@ -2,6 +2,7 @@
 
 public import Addressing
 internal import CNetlink
+public import LinuxIO
 
 /// What rules do to packets.
 public struct FilterEffects: OptionSet, Hashable, Sendable {
@@ -14,6 +15,10 @@ public struct FilterEffects: OptionSet, Hashable, Sendable {
     public static let release = FilterEffects(rawValue: 1)
     /// The TTL or the hop limit is another one.
     public static let writeHopLimit = FilterEffects(rawValue: 2)
+    /// What becomes of a packet depends on its length: one that is tried is longer than others.
+    public static let matchLength = FilterEffects(rawValue: 4)
+    /// What becomes of a connection depends on its TCP options, which one that is tried lacks.
+    public static let matchOptions = FilterEffects(rawValue: 8)
 }
 
 /// The chains of nf_tables that packets of this machine pass on their way out; those of iptables-nft are among them.
@@ -68,6 +73,12 @@ public struct PacketFilter: Hashable, Sendable {
     /// Whether a packet that is bound to an interface may be refused where others are not: one that is led to this machine
     /// itself leaves by the loopback interface, which the hook postrouting sees.
     public var mayRefuseBoundOnly: Bool { redirects && chains.contains(where: \.isPostrouting) }
+
+    /// Whether rules may refuse, or let pass, a packet that is tried where they do not do so with those of programs.
+    public func mayMistake(_ verdict: OutputVerdict, of transport: Transport, _ family: AddressFamily) -> Bool {
+        if transport.number == 6, may(.matchOptions, family) { return verdict == .open || verdict == .filtered }
+        return verdict == .filtered && may(.matchLength, family)
+    }
 
     /// What stands for rules that could not be read: nothing may be tried.
     static let unreadable: PacketFilter = {
