@@ -221,7 +221,8 @@ public final class KernelTable: ForwardingTable {
     /// By the loopback interface none comes that is bound to another one.
     private func mayLeadHere(_ packet: Packet) -> Bool {
         let family = packet.destination.family
-        let destinations = filter?.destinations.filter { $0.family == family } ?? []
+        let all = filter.map { $0.destinations.union($0.legacyDestinations) } ?? []
+        let destinations = all.filter { $0.family == family }
         guard destinations.count <= Self.mostDestinations else { return true }
         return destinations.contains { destination in
             if destination.isUnspecified { return true }

@@ -389,6 +389,27 @@ import Testing
         #expect(try verdicts(.https) == [isMatch ? .unknown : .open, .open] && verdicts(.quic) == [.open, .open])
     }
 
+    @Test(
+        arguments: [
+            ("-P OUTPUT DROP", .refused(.filter([]))), ("-A OUTPUT -j ACCEPT", .open),
+            ("-A OUTPUT -p udp -j NFQUEUE", .unknown), ("-A OUTPUT -p udp -j TEE --gateway 10.1.0.1", .unknown),
+            ("-A OUTPUT -m length --length 1500:65535 -j DROP", .unknown),
+            ("-t nat -A OUTPUT -p udp -j DNAT --to-destination 10.1.0.2:5353", .unknown),
+            ("-t nat -A OUTPUT -p udp -j DNAT --to-destination 10.1.0.1:5353", .open),
+        ] as [(String, OutputAnswer)]
+    )
+    func `iptables beside nf_tables counts by the rules that are there (S55)`(
+        rule: String,
+        expected: OutputAnswer
+    ) throws {
+        // Some kernels have no such tables.
+        guard (try? namespace.run("iptables-legacy -S")) != nil else { return }
+        try count()
+        try namespace.run("iptables-legacy \(rule)")
+        #expect(try verdicts(.quic) == [expected, .open])
+        #expect(try arrived() == 0)
+    }
+
     @Test func `rules that write the TTL keep datagrams out of tunnels that nobody reads the peers of (S18)`() throws {
         try namespace.run(["nft", "table ip m { chain i { type filter hook input priority 0; ip ttl set 65; }; }"])
         #expect(try !PacketFilter.read().may(.writeHopLimit, .ipv4))

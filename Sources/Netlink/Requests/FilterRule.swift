@@ -44,6 +44,27 @@ struct FilterRule {
         }
     }
 
+    /// Reads `struct ipt_entry` or `struct ip6t_entry`: matches (`struct xt_entry_match`) from the end of its header on, then
+    /// the target, which looks the same.
+    init(entry: Span<UInt8>, family: AddressFamily) {
+        chain = Chain(family: family == .ipv4 ? 2 : 10)
+        families = [family]
+        let target = Int(entry.host16(at: family == .ipv4 ? 88 : 140))
+        var next = family == .ipv4 ? 112 : 168
+        while next + 32 <= entry.count {
+            let end = next + Int(entry.host16(at: next))
+            guard end >= next + 32, end <= entry.count else { return }
+            let name = entry.extracting(next + 2..<next + 31).text
+            let details = entry.extracting(next + 32..<end)
+            if next < target {
+                readMatch(name, details)
+            } else {
+                readTarget(name, revision: UInt32(entry[next + 31]), details)
+            }
+            next = end
+        }
+    }
+
     /// Reads an expression (NFTA_EXPR_*), which has its name first.
     private mutating func read(_ expression: Span<UInt8>) {
         var name = ""
@@ -266,6 +287,13 @@ struct FilterRules {
             FilterRule.passing[base.chain.family] != nil
         else { return }
         tables.insert(Table(family: base.chain.family, name: base.chain.table))
+    }
+
+    /// Adds an entry of iptables beside nf_tables, whichever hook it is called from.
+    mutating func add(entry: Span<UInt8>, family: AddressFamily) {
+        let rule = FilterRule(entry: entry, family: family)
+        for (family, found) in rule.effects { effects[family, default: []].formUnion(found) }
+        destinations.formUnion(rule.destinations)
     }
 
     /// Adds a rule, which counts unless its chain is called elsewhere than packets of this machine pass when they leave; no

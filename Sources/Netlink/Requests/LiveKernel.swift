@@ -116,7 +116,9 @@ public final class LiveKernel: MessageSource {
         defer { filterReading = KernelClock().boot - started }
         do throws(NetlinkError) {
             var filter = try PacketFilter.read(after: previous)
-            for family in AddressFamily.allCases { filter.legacyEffects[family] = LegacyTables.effects(family) }
+            guard let legacy = LegacyTables.rules() else { return .unreadable }
+            filter.legacyEffects = legacy.effects
+            filter.legacyDestinations = legacy.destinations
             return filter
         } catch .timedOut, .malformedAnswer {
             return .unreadable

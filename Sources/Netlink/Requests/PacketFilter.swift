@@ -55,6 +55,8 @@ public struct PacketFilter: Hashable, Sendable {
     public var destinations: Set<IPAddress> = []
     /// The effects of iptables beside nf_tables.
     public var legacyEffects: [AddressFamily: FilterEffects] = [:]
+    /// Their destinations.
+    public var legacyDestinations: Set<IPAddress> = []
     /// Whether packets of this machine may get another destination before the hook postrouting.
     private(set) var redirects = false
 
