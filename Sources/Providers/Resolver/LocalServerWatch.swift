@@ -52,14 +52,6 @@ public final class LocalServerWatch {
     private var addresses: Set<IPAddress> = []
     private var transport = Listener.Transport.udp
     private var facts = LocalServerFacts()
-    /// Whether the last query to an address was answered, or left this machine.
-    private var answers: [IPAddress: Bool] = [:]
-    private var kinds: [IPAddress: LocalServerQuery.Kind] = [:]
-    /// Those whose last query a router dropped.
-    private var redirected: Set<IPAddress> = []
-    /// Those followed that had a socket at some time.
-    private var hadSocket: Set<IPAddress> = []
-    private var queries: [IPAddress: Query] = [:]
     private var schedule = LocalServerSchedule()
     private var ends: ListenerEndSocket?
     private var endWatch: EventLoop.Watch?
@@ -68,21 +60,7 @@ public final class LocalServerWatch {
     private var isNotifying = true
     /// No query waits for its answer.
     private var onIdle: () -> Void = {}
-    private var isIdle: Bool { queries.values.allSatisfy(\.isLate) }
-
-    /// A query that waits for its answer.
-    private final class Query {
-        var socket: LocalServerQuery
-        var registration: EventLoop.Watch?
-        var deadline: EventLoop.Timer?
-        var retry: EventLoop.Timer?
-        /// Whether its time is over: a process that hung may answer it all the same.
-        var isLate = false
-
-        init(to address: IPAddress, over transport: Listener.Transport, _ kind: LocalServerQuery.Kind?) throws(Errno) {
-            socket = try LocalServerQuery(to: address, isStream: transport == .tcp, kind: kind)
-        }
-    }
+    private var isIdle: Bool { !schedule.servers.values.contains(where: \.isWaiting) }
 
     /// How long an answer may take, with a socket and without one: a process may be busy, a redirect needs no time.
     private static let timeouts = (listening: Duration.seconds(3), other: Duration.seconds(1))
@@ -107,11 +85,13 @@ public final class LocalServerWatch {
     public func follow(_ addresses: Set<IPAddress>, over transport: Listener.Transport = .udp) {
         guard addresses != self.addresses || transport != self.transport else { return }
         let isFirst = self.addresses.isEmpty
-        if transport != self.transport { reset() }
+        if transport != self.transport {
+            schedule.servers = schedule.servers.mapValues { LocalServer(hadSocket: $0.hadSocket) }
+        }
         self.addresses = addresses
         self.transport = transport
         schedule.restart(isOther: true)
-        for address in Set(answers.keys).union(queries.keys).subtracting(addresses) { forget(address) }
+        schedule.servers = schedule.servers.filter { addresses.contains($0.key) }
         // The caller reads `served` now; it need not be notified.
         isNotifying = false
         rescan(waiting: isFirst ? Self.firstTimeout : .zero)
@@ -124,7 +104,7 @@ public final class LocalServerWatch {
     /// Ends it.
     public func stop() {
         addresses = []
-        reset()
+        schedule.servers = [:]
         facts = LocalServerFacts()
         if let timer { loop.cancel(timer) }
         timer = nil
@@ -145,19 +125,6 @@ public final class LocalServerWatch {
         }
         servers.stop()
         return servers.served
-    }
-
-    private func reset() {
-        for address in addresses.union(queries.keys) { forget(address) }
-    }
-
-    /// Forgets what was found out about another socket, or another path.
-    private func forget(_ address: IPAddress) {
-        end(address)
-        answers[address] = nil
-        kinds[address] = nil
-        redirected.remove(address)
-        schedule.forget(address)
     }
 
     private func isHere(_ address: IPAddress) -> Bool {
@@ -181,9 +148,6 @@ public final class LocalServerWatch {
     private func listenerEnded() {
         ends?.drain()
         schedule.restart(isOther: false)
-        // What starts next may be another program, and what waits for an answer waits for the one that ended.
-        kinds = [:]
-        for address in queries.keys { end(address) }
         rescan()
     }
 
@@ -193,99 +157,73 @@ public final class LocalServerWatch {
     private func rescan(waiting limit: Duration = .zero, isTimed: Bool = false) {
         let previous = facts
         facts = addresses.isEmpty ? LocalServerFacts() : read(addresses, transport)
-        hadSocket = hadSocket.union(facts.listening).intersection(addresses)
         watchEnds()
         let now = loop.clock.boot
-        var due = facts.local.intersection(addresses)
         for address in addresses {
-            let isOther = facts.listening.contains(address) != previous.listening.contains(address)
-            let answer = answers[address]
-            if isOther || !facts.local.contains(address) { forget(address) }
-            // Until it is queried, one without a socket is what it was.
-            if isOther, !facts.listening.contains(address), facts.local.contains(address) { answers[address] = answer }
-            let isWaiting = queries[address].map { !$0.isLate } ?? false
-            let isDue = !isTimed || isOther || schedule.isDue(address, isKnown: answers[address] != nil, at: now)
-            if isWaiting || !isDue { due.remove(address) }
+            let (isListening, isLocal) = (facts.listening.contains(address), facts.local.contains(address))
+            let isOther = isListening != previous.listening.contains(address)
+            var server = schedule.servers[address] ?? LocalServer()
+            if isOther || !isLocal {
+                // Until it is queried, one without a socket is what it was.
+                let isServed = isLocal && !isListening ? server.isServed : nil
+                server = LocalServer(isServed: isServed, hadSocket: server.hadSocket)
+            }
+            if isListening { server.hadSocket = true }
+            schedule.servers[address] = server
+            let isDue = !isTimed || isOther || schedule.isDue(address, isKnown: server.isServed != nil, at: now)
+            if isLocal, isDue, !server.isWaiting { query(address) }
         }
-        for address in due { query(address) }
-        if limit > .zero { wait(until: now + limit) }
+        let waiting = limit > .zero ? schedule.servers.filter(\.value.isWaiting) : [:]
+        for (address, server) in waiting {
+            guard let outcome = server.query?.socket.wait(until: now + limit), outcome != .waiting else { continue }
+            record(address, outcome)
+        }
         settle()
-    }
-
-    /// Waits for answers to all queries.
-    private func wait(until deadline: Duration) {
-        for (address, query) in queries where !query.isLate {
-            let outcome = query.socket.wait(until: deadline)
-            if outcome != .waiting { record(address, outcome) }
-        }
     }
 
     private func query(_ address: IPAddress) {
         schedule.begin(address)
-        let query: Query
+        let query: PendingQuery
         do throws(Errno) {
-            query = try Query(to: address, over: transport, kinds[address])
+            let kind = schedule.servers[address]?.kind
+            query = PendingQuery(try LocalServerQuery(to: address, isStream: transport == .tcp, kind: kind), on: loop)
         } catch {
             // What this process lacks says nothing of the server.
-            return error.isOfResources
+            return error.isShortage || error.rawValue == ENOBUFS
                 ? schedule.postpone(address, at: loop.clock.boot) : record(address, .refused)
         }
-        end(address)
-        queries[address] = query
+        schedule.servers[address]?.query = query
         let outcome = query.socket.outcome()
         guard outcome == .waiting else { return record(address, outcome) }
-        let isStream = query.socket.isStream
-        query.registration = try? loop.watch(query.socket.descriptor, for: isStream ? .writable : .readable) {
-            [weak self] _ in
-            guard let self, let outcome = queries[address]?.socket.outcome(), outcome != .waiting else { return }
-            record(address, outcome)
-            settle()
-        }
         let timeout = facts.listening.contains(address) ? Self.timeouts.listening : Self.timeouts.other
-        query.retry = loop.schedule(after: timeout / 3) { [weak query] in query?.socket.retry() }
-        query.deadline = loop.schedule(after: timeout) { [weak self] in
-            guard let self, let query = queries[address] else { return }
-            let outcome = query.socket.outcome()
-            record(address, outcome == .waiting ? query.socket.atDeadline : outcome)
-            settle()
+        query.start(timeout: timeout) { [weak self] outcome in
+            self?.record(address, outcome)
+            self?.settle()
         }
     }
 
     private func record(_ address: IPAddress, _ outcome: LocalServerQuery.Outcome) {
-        // One error of the router may be lost, or left out where it limits their rate.
-        let isRedirected = outcome == .silent && redirected.contains(address)
-        if outcome == .redirected { redirected.insert(address) } else { redirected.remove(address) }
-        answers[address] = outcome == .answered || outcome == .redirected || isRedirected
-        let isThere = answers[address] == true || outcome == .withoutUpstream
-        kinds[address] = isThere ? queries[address]?.socket.kind : nil
         let isListening = facts.listening.contains(address)
         schedule.record(outcome, of: address, isListening: isListening, at: loop.clock.boot)
-        if outcome == .silent { queries[address]?.isLate = true } else { end(address) }
     }
-
-    private func end(_ address: IPAddress) {
-        guard let query = queries.removeValue(forKey: address) else { return }
-        if let registration = query.registration { loop.unwatch(registration) }
-        for timer in [query.deadline, query.retry].compactMap(\.self) { loop.cancel(timer) }
-    }
-
-    private func isServed(_ address: IPAddress) -> Bool { answers[address] ?? facts.listening.contains(address) }
 
     private func settle() {
-        let now = addresses.filter(isServed)
-        plan()
+        let now = addresses.filter { schedule.servers[$0]?.isServed ?? facts.listening.contains($0) }
+        plan(served: now)
         if isIdle { onIdle() }
         guard now != served else { return }
         served = now
         if isNotifying { onChange() }
     }
 
-    private func plan() {
+    private func plan(served: Set<IPAddress>) {
         if let timer { loop.cancel(timer) }
         timer = nil
         // A server of another machine is not missing here, nor is one with a link-local address that some interface has.
-        let here = addresses.filter { isHere($0) && (!facts.linkLocal.contains($0) || hadSocket.contains($0)) }
-        let missing = here.filter { !isServed($0) }
+        let here = addresses.filter {
+            isHere($0) && (!facts.linkLocal.contains($0) || schedule.servers[$0]?.hadSocket == true)
+        }
+        let missing = here.subtracting(served)
         let now = loop.clock.boot
         schedule.update(isSomeServed: missing.count < here.count, isSomeMissing: !missing.isEmpty, at: now)
         guard let next = schedule.next(lacksSocket: !missing.isSubset(of: facts.listening), at: now) else { return }
@@ -293,12 +231,38 @@ public final class LocalServerWatch {
     }
 }
 
-extension Errno {
-    /// Whether a socket could not be made or bound for a lack of descriptors, memory or ports.
-    fileprivate var isOfResources: Bool {
-        switch rawValue {
-        case EMFILE, ENFILE, ENOMEM, ENOBUFS, EADDRINUSE, EAGAIN: true
-        default: false
+/// A query to a name server on this machine that waits for its answer, until nothing refers to it.
+final class PendingQuery {
+    var socket: LocalServerQuery
+    /// Whether its time is over: a process that hung may answer it all the same.
+    var isLate = false
+
+    private let loop: EventLoop
+    private var registration: EventLoop.Watch?
+    private var timers: [EventLoop.Timer] = []
+
+    init(_ socket: consuming LocalServerQuery, on loop: EventLoop) {
+        self.socket = socket
+        self.loop = loop
+    }
+
+    deinit {
+        if let registration { loop.unwatch(registration) }
+        for timer in timers { loop.cancel(timer) }
+    }
+
+    /// Calls `handler` when the outcome is known, and after `timeout`, which an answer may still follow.
+    func start(timeout: Duration, handler: @escaping (LocalServerQuery.Outcome) -> Void) {
+        registration = try? loop.watch(socket.descriptor, for: socket.isStream ? .writable : .readable) {
+            [weak self] _ in
+            if let outcome = self?.socket.outcome(), outcome != .waiting { handler(outcome) }
         }
+        let retry = loop.schedule(after: timeout / 3) { [weak self] in self?.socket.retry() }
+        let deadline = loop.schedule(after: timeout) { [weak self] in
+            guard let self else { return }
+            let outcome = socket.outcome()
+            handler(outcome == .waiting ? socket.atDeadline : outcome)
+        }
+        timers = [retry, deadline]
     }
 }
