@@ -75,8 +75,13 @@ final class AnticipatingTable: ForwardingTable {
 
     func acceptsFromVRFs(_ transport: Transport) -> Bool { table.acceptsFromVRFs(transport) }
 
-    func output(of transport: Transport, to destination: IPAddress, by index: Int) -> OutputAnswer {
-        let answer = table.output(of: transport, to: destination, by: index)
+    func output(
+        of transport: Transport,
+        from source: IPAddress?,
+        to destination: IPAddress,
+        by index: Int
+    ) -> OutputAnswer {
+        let answer = table.output(of: transport, from: source, to: destination, by: index)
         if table.reroutes { isLookupsOnly = false }
         return answer
     }

@@ -34,21 +34,27 @@ public final class KernelTable: ForwardingTable {
     private var programs: [Int: (name: String, program: TunnelProgram)] = [:]
     private var mayReadPeers = true
     private var audits = 0
-    private var answers: [Packet: OutputAnswer] = [:]
+    private var answers: [Packet: KnownOutput] = [:]
     /// The chains as they were read last; `nil` where they may not be read.
     private var filter: PacketFilter?
     private var isFilterRead = false
     /// What rules leave as it is, where the chains may not be read.
     private var kept: [AddressFamily: KeptHeader] = [:]
-    /// Packets that a rule let go when they were tried, until the rules are known to be other ones, and after which audit.
+    /// Packets that a rule let go when they were tried, until the rules are known to be other ones, and after which audit;
+    /// unbound ones until routes are.
     private var released: [Packet: Int] = [:]
-    /// Marked packets that came back to this machine.
-    private var returned: Set<Packet> = []
 
     private struct Packet: Hashable {
         let transport: Transport
         let destination: IPAddress
-        let index: Int
+        /// The interface that it is bound to.
+        var index: Int?
+    }
+
+    /// What becomes of packets from an address: a rule may be for it.
+    private struct KnownOutput {
+        let source: IPAddress?
+        let answer: OutputAnswer
     }
 
     private struct DefaultsKey: Hashable {
@@ -130,10 +136,10 @@ public final class KernelTable: ForwardingTable {
         outdateAnswers()
     }
 
-    /// Routes are other ones, by which marked packets go too; from another source a rule may let packets pass.
+    /// Routes are other ones, by which marked packets go too.
     private func outdateAnswers() {
-        returned = []
-        answers = reroutes ? [:] : answers.filter { $0.value == .open }
+        released = released.filter { $0.key.index != nil }
+        if reroutes { answers = [:] }
     }
 
     /// Whether what becomes of packets behind the table may rest on routes: so it may where the chains may not be read.
@@ -142,7 +148,6 @@ public final class KernelTable: ForwardingTable {
     /// Packet filters or IPsec policies may be other ones.
     func outdateOutput() {
         answers = [:]
-        returned = []
         isFilterRead = false
     }
 
@@ -164,11 +169,16 @@ public final class KernelTable: ForwardingTable {
     public func connect(_ query: RouteQuery) -> ConnectAnswer? { source.connect(query) }
 
     /// What packet filters and IPsec policies make of packets of this process.
-    public func output(of transport: Transport, to destination: IPAddress, by index: Int) -> OutputAnswer {
+    public func output(
+        of transport: Transport,
+        from source: IPAddress?,
+        to destination: IPAddress,
+        by index: Int
+    ) -> OutputAnswer {
         let packet = Packet(transport: transport, destination: destination, index: index)
-        if let known = answers[packet] { return known }
+        if let known = answers[packet], known.source == source { return known.answer }
         let answer = answer(to: packet)
-        answers[packet] = answer
+        answers[packet] = KnownOutput(source: source, answer: answer)
         return answer
     }
 
@@ -191,23 +201,26 @@ public final class KernelTable: ForwardingTable {
     /// A day of audits: so often at most something may leave that is not to, where nobody knows when the rules change.
     private static let auditsUntilRetry = 2880
 
+    /// Tries a packet, unless a rule let it go or may do so, or may lead it to this machine.
+    private func test(_ packet: Packet) -> OutputVerdict {
+        let family = packet.destination.family
+        let isReleased = released[packet].map { audits - $0 < Self.auditsUntilRetry } ?? false
+        let sends = isWithout(.release, family) && !isReleased && !mayLeadHere(packet)
+        let verdict = source.output(of: packet.transport, to: packet.destination, by: packet.index, sends: sends)
+        if verdict == .released { released[packet] = audits }
+        return filter?.mayMistake(verdict, of: packet.transport, family) ?? false ? .unknown : verdict
+    }
+
     private func answer(to packet: Packet) -> OutputAnswer {
         readFilter()
         let family = packet.destination.family
-        let isReleased = released[packet].map { audits - $0 < Self.auditsUntilRetry } ?? false
-        let mayTry = isWithout(.release, family) && !isReleased && !mayLeadHere(packet)
-        let verdict = source.output(of: packet.transport, to: packet.destination, by: packet.index, sends: mayTry)
-        if let filter, filter.mayMistake(verdict, of: packet.transport, family) { return .unknown }
-        switch verdict {
+        switch test(packet) {
         case .open:
             let mayBeRerouted =
                 filter?.reroutes(family) ?? false && rules.contains { $0.family == family && $0.readsMark }
             return mayBeRerouted ? reroutedAnswer(to: packet) : .open
         case .filtered where filter?.mayRefuseBoundOnly ?? false: return .unknown
-        case .unknown: return .unknown
-        case .released:
-            released[packet] = audits
-            return .unknown
+        case .unknown, .released: return .unknown
         case .blocked: return .refused(.ipsecPolicy)
         case .filtered: return .refused(.filter(filter?.chains(family) ?? []))
         }
@@ -239,18 +252,11 @@ public final class KernelTable: ForwardingTable {
     /// The answer where a chain may mark packets, and rules match on marks: what is bound to an interface goes there, whatever
     /// a mark means.
     private func reroutedAnswer(to packet: Packet) -> OutputAnswer {
-        // By the loopback interface it would meet what copies packets there, and learn nothing.
-        guard !mayReturn(packet), !returned.contains(packet) else { return .unknown }
-        let family = packet.destination.family
-        let verdict = source.output(of: packet.transport, to: packet.destination, by: nil, sends: true)
-        switch verdict {
-        case .filtered where filter?.mayMistake(verdict, of: packet.transport, family) ?? false: break
-        case .filtered: return .refused(.filter(filter?.chains(family) ?? []))
-        case .released: returned.insert(packet)
-        // By which interface it leaves is not known.
-        case .open, .blocked, .unknown: break
-        }
-        return .unknown
+        let unbound = Packet(transport: packet.transport, destination: packet.destination)
+        // By the loopback interface it would meet what copies packets there, and learn nothing; by which other one it leaves
+        // is not known.
+        guard !mayReturn(packet), test(unbound) == .filtered else { return .unknown }
+        return .refused(.filter(filter?.chains(packet.destination.family) ?? []))
     }
 
     /// Whether a rule may lead a marked packet back to this machine.

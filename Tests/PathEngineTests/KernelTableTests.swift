@@ -81,9 +81,10 @@ import Testing
         #expect(kernel.asked == ["t0", "t1", "t0", "t0"])
     }
 
-    /// A kernel where nobody may read the rules.
+    /// A kernel where nobody may read the rules, unless there is a `filter`.
     private final class Unreadable: MessageSource {
         private(set) var tried = 0
+        var filter: PacketFilter?
         /// What becomes of what is tried.
         var verdict: OutputVerdict
 
@@ -95,6 +96,8 @@ import Testing
         ) throws(NetlinkError) -> Completion { .done(isConsistent: true) }
 
         func pauseBeforeRetry() {}
+
+        func packetFilter(after previous: PacketFilter?) -> PacketFilter? { filter }
 
         func keptHeader(_ family: AddressFamily) -> KeptHeader { [.dontFragment, .hopLimit] }
 
@@ -112,7 +115,7 @@ import Testing
     @Test func `what a rule let go is not tried again for a day, unless the interface is another one (S55)`() {
         let kernel = Unreadable(.released)
         let table = KernelTable(kernel)
-        func answer() -> OutputAnswer { table.output(of: .quic, to: .v4(0x0101_0101), by: 2) }
+        func answer() -> OutputAnswer { table.output(of: .quic, from: nil, to: .v4(0x0101_0101), by: 2) }
         for _ in 0..<2_880 {
             #expect(answer() == .unknown)
             table.outdate()
@@ -123,14 +126,30 @@ import Testing
         #expect(answer() == .unknown && kernel.tried == 3)
     }
 
-    @Test func `what is refused may pass from the source of another route (S55)`() {
+    @Test func `where the rules are not read, what is refused is tried again after a change of a route (S55)`() {
         let kernel = Unreadable(.filtered)
         let table = KernelTable(kernel)
-        func answer() -> OutputAnswer { table.output(of: .quic, to: .v4(0x0101_0101), by: 2) }
+        func answer() -> OutputAnswer { table.output(of: .quic, from: nil, to: .v4(0x0101_0101), by: 2) }
         #expect(answer().isRefused)
         kernel.verdict = .open
         #expect(answer().isRefused && kernel.tried == 1)
         table.outdate(by: Self.batch(Self.defaultRoute))
         #expect(answer() == .open && kernel.tried == 2)
+    }
+
+    @Test func `where the rules are read, packets are tried again for another source, not for another route (S55)`() {
+        let kernel = Unreadable(.filtered)
+        kernel.filter = PacketFilter(generation: 1, chains: [])
+        let table = KernelTable(kernel)
+        func answer(from source: UInt32) -> OutputAnswer {
+            table.output(of: .quic, from: .v4(source), to: .v4(0x0101_0101), by: 2)
+        }
+        #expect(answer(from: 1).isRefused)
+        kernel.verdict = .open
+        table.outdate(by: Self.batch(Self.defaultRoute))
+        #expect(answer(from: 1).isRefused && kernel.tried == 1)
+        #expect(answer(from: 2) == .open && kernel.tried == 2)
+        kernel.verdict = .filtered
+        #expect(answer(from: 2) == .open && answer(from: 1).isRefused && kernel.tried == 3)
     }
 }

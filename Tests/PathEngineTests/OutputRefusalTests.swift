@@ -120,7 +120,7 @@ import Testing
         return ["203.0.113.9", "2001:db8:99::9"].map { destination in
             let answers = (0..<3).map { _ in
                 table.outdate()
-                return table.output(of: transport, to: .of(destination), by: index)
+                return table.output(of: transport, from: nil, to: .of(destination), by: index)
             }
             return answers.allSatisfy { $0 == answers[0] } ? answers[0] : .unknown
         }
@@ -281,6 +281,9 @@ import Testing
         await live.eventually("no IPv4") { $0.ipv4 == nil && $0.ipv6 != nil }
         try namespace.ip("route replace default via 10.1.0.1 dev v0 src 10.1.0.2")
         await live.eventually("IPv4") { $0.ipv4 != nil }
+        // The address is there already, and only the route changes.
+        try namespace.ip("route replace default via 10.1.0.1 dev v0 src 10.1.0.9")
+        await live.eventually("no IPv4 again") { $0.ipv4 == nil && $0.ipv6 != nil }
         try namespace.ip("link set v0 name w9")
         await live.eventually("the name") { $0.reason == .blockedByFirewall }
     }

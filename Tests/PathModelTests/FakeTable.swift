@@ -73,7 +73,7 @@ struct FakeTable: ForwardingTable {
     var acceptsFromVRFs = false
     let log = QueryLog()
 
-    func output(of transport: Transport, to destination: IPAddress, by index: Int) -> OutputAnswer { output }
+    func output(of: Transport, from: IPAddress?, to: IPAddress, by: Int) -> OutputAnswer { output }
 
     /// What the kernel knows of neighbours on any link.
     var neighbors: [Neighbor] = []

@@ -84,7 +84,8 @@ struct DNSJudge {
         let verdict = sources.evaluate(source, by: leg.index, family: family, isNear: isNear, hop: state)
         if verdict.needsResolvedHop { queries.neighbors.rivals.insert(hop) }
         guard verdict.isUsable else { return false }
-        if queries.output(of: transport, to: choice.destination, by: leg.index).isRefused { return false }
+        let output = queries.output(of: transport, from: source, to: choice.destination, by: leg.index)
+        if output.isRefused { return false }
         if let link = interfaces.state.links[leg.index], interfaces.isTunnel(link),
             case .refused = queries.answer(of: link, to: choice.destination)
         {

@@ -81,21 +81,22 @@ extension EvaluationRound {
     }
 
     /// Considers what comes behind the table (rule S55).
-    private func filtered(_ way: Uplink, with survey: RouteSurvey) -> FamilyOutcome {
+    private func filtered(_ uplink: Uplink, with survey: RouteSurvey) -> FamilyOutcome {
         func obstacles(_ transport: Transport) -> [OutputObstacle] {
-            way.live.compactMap { leg in
-                guard case .refused(let obstacle) = survey.output(of: transport, to: way.probe, by: leg.index)
-                else { return nil }
+            uplink.live.compactMap { nexthop in
+                let source = uplink.boundSources[nexthop.index] ?? uplink.source
+                let output = survey.output(of: transport, from: source, to: uplink.probe, by: nexthop.index)
+                guard case .refused(let obstacle) = output else { return nil }
                 return obstacle
             }
         }
         let refused = obstacles(.https)
         if let first = refused.first {
-            if refused.count == way.live.count { return .filtered(way, first) }
-            way.warnings.insert(.degraded)
+            if refused.count == uplink.live.count { return .filtered(uplink, first) }
+            uplink.warnings.insert(.degraded)
         }
-        if !obstacles(.quic).isEmpty { way.warnings.insert(.datagramsRefused) }
-        return .open(way)
+        if !obstacles(.quic).isEmpty { uplink.warnings.insert(.datagramsRefused) }
+        return .open(uplink)
     }
 
     /// Evaluates nexthops, interfaces, source and gateways of a route.
@@ -155,8 +156,8 @@ extension EvaluationRound {
     private func noteOtherSources(of way: Uplink, with queries: inout RouteSurvey) {
         guard way.live.count > 1 else { return }
         for leg in way.live {
-            guard let source = try? queries.ask(way.probe, .decision, by: leg.index).get().preferredSource,
-                source != way.source, !way.otherSources.contains(source),
+            way.boundSources[leg.index] = try? queries.ask(way.probe, .decision, by: leg.index).get().preferredSource
+            guard let source = way.boundSources[leg.index], source != way.source, !way.otherSources.contains(source),
                 SourceJudge(interfaces: classifier).evaluate(source, by: leg.index, family: way.family).isUsable
             else { continue }
             way.otherSources.append(source)

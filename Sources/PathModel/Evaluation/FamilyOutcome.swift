@@ -16,6 +16,8 @@ final class Uplink {
     var source: IPAddress?
     /// The addresses of packets that take other nexthops.
     var otherSources: [IPAddress] = []
+    /// The addresses of packets that are bound to the interface of one of several nexthops.
+    var boundSources: [Int: IPAddress] = [:]
     var warnings: Set<PathWarning> = []
     /// Whether all nexthops are without a router, and no destination is known to answer on their links.
     var isUnanswered = false

@@ -174,9 +174,14 @@ struct RouteSurvey {
     }
 
     /// What filters and policies make of packets of this process; of others, or of marked ones, nobody can tell.
-    func output(of transport: Transport, to destination: IPAddress, by index: Int) -> OutputAnswer {
+    func output(
+        of transport: Transport,
+        from source: IPAddress?,
+        to destination: IPAddress,
+        by index: Int
+    ) -> OutputAnswer {
         guard isOwn else { return .unknown }
-        return table.output(of: transport, to: destination, by: index)
+        return table.output(of: transport, from: source, to: destination, by: index)
     }
 
     /// The default routes of a table, in the kernel's order.

@@ -35,19 +35,20 @@ extension Explainer {
             explainLink(link, by: nexthop, decided: decided, to: destination, &chain)
         }
         explainSource(choice, answer, by: link, through: nexthop.gateway, to: destination, &chain)
-        explainFirewall(link, isLocal: isLocal, to: destination, &chain)
+        explainFirewall(link, isLocal: isLocal, from: choice?.source, to: destination, &chain)
         explainNeighbor(nexthop, link, isLocal: isLocal, to: destination, &chain)
     }
 
     private func explainFirewall(
         _ link: Link,
         isLocal: Bool,
+        from source: IPAddress?,
         to destination: IPAddress,
         _ chain: inout ExplanationChain
     ) {
         if isLocal { return chain.fine(.firewall, "not tested: the destination is this machine") }
         guard facts.mark == 0 else { return chain.fine(.firewall, "not tested for marked packets") }
-        let connections = table.output(of: .https, to: destination, by: link.index)
+        let connections = table.output(of: .https, from: source, to: destination, by: link.index)
         if case .refused(let obstacle) = connections {
             let subject = ReasonSubject(
                 interface: link.name,
@@ -56,7 +57,7 @@ extension Explainer {
             )
             return chain.fail(.firewall, nil, ReasonText(.blockedByFirewall, subject))
         }
-        let datagrams = table.output(of: .quic, to: destination, by: link.index)
+        let datagrams = table.output(of: .quic, from: source, to: destination, by: link.index)
         guard case .refused(let obstacle) = datagrams else {
             if datagrams == .unknown { return chain.unknown(.firewall, "unknown without a test packet") }
             let what = connections == .unknown ? "UDP port 443 is" : "TCP and UDP port 443 are"

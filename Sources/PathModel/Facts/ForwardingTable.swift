@@ -12,7 +12,12 @@ public protocol ForwardingTable {
     func connect(_ query: RouteQuery) -> ConnectAnswer?
 
     /// What packet filters and IPsec policies make of packets of this process that the table lets out by an interface.
-    func output(of transport: Transport, to destination: IPAddress, by index: Int) -> OutputAnswer
+    func output(
+        of transport: Transport,
+        from source: IPAddress?,
+        to destination: IPAddress,
+        by index: Int
+    ) -> OutputAnswer
 
     /// Whether a rule asks for the protocol or the ports of packets.
     var asksForTransport: Bool { get }
@@ -72,7 +77,7 @@ extension ForwardingTable {
     public func neighbors(on index: Int) -> [Neighbor] { [] }
 
     /// Does not tell.
-    public func output(of transport: Transport, to destination: IPAddress, by index: Int) -> OutputAnswer { .unknown }
+    public func output(of: Transport, from: IPAddress?, to: IPAddress, by: Int) -> OutputAnswer { .unknown }
 
     /// It is not known.
     public func tunnel(_ tunnel: Link, to destination: IPAddress, isOwn: Bool) -> TunnelAnswer { .unknown }
