@@ -379,7 +379,7 @@ import Testing
     @Test(
         arguments: [
             ("nft add rule ip m o tcp option maxseg size > 1400 drop", true),
-            ("nft add rule ip m o tcp option sack-perm missing drop", true),
+            ("nft add rule ip m o meta l4proto tcp tcp option sack-perm missing drop", true),
             ("iptables-nft -A OUTPUT -p tcp ! --tcp-option 2 -j DROP", true),
             ("iptables-nft -A OUTPUT -p tcp -m tcpmss --mss 1400:1500 -j DROP", true),
             ("iptables-nft -A OUTPUT -p tcp --dport 25 -j DROP", false),

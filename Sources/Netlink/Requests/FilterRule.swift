@@ -45,7 +45,7 @@ struct FilterRule {
     }
 
     /// Reads `struct ipt_entry` or `struct ip6t_entry`: matches (`struct xt_entry_match`) from the end of its header on, then
-    /// the target, which looks the same.
+    /// the target, which has the same form.
     init(entry: Span<UInt8>, family: AddressFamily) {
         chain = Chain(family: family == .ipv4 ? 2 : 10)
         families = [family]

@@ -23,7 +23,7 @@ enum LegacyTables {
         return rules
     }
 
-    /// The tables of the network namespace; asking for another one would make it.
+    /// The tables of the network namespace; a request for another one would make it.
     private static func names(_ family: AddressFamily) -> [Substring] {
         let file = family == .ipv4 ? "ip_tables_names" : "ip6_tables_names"
         // /proc/net is that of the process's first thread.

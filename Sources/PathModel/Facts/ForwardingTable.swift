@@ -12,12 +12,7 @@ public protocol ForwardingTable {
     func connect(_ query: RouteQuery) -> ConnectAnswer?
 
     /// What packet filters and IPsec policies make of packets of this process that the table lets out by an interface.
-    func output(
-        of transport: Transport,
-        from source: IPAddress?,
-        to destination: IPAddress,
-        by index: Int
-    ) -> OutputAnswer
+    func output(of: Transport, from: IPAddress?, to: IPAddress, by index: Int) -> OutputAnswer
 
     /// Whether a rule asks for the protocol or the ports of packets.
     var asksForTransport: Bool { get }

@@ -6,8 +6,8 @@ internal import LinuxIO
 
 /// Reports when files may have changed, through inotify(7) on their directories and on themselves (rule S36).
 ///
-/// A watch on a file alone misses a re-pointed link and dies with a rename; a watch on the directory alone misses a
-/// write into a bind-mounted file.
+/// On a file alone inotify misses a re-pointed link and ends with a rename; on the directory alone it misses a write into a
+/// bind-mounted file.
 final class FileWatch {
     /// What happens to a name in a directory: moved, made, deleted, its mode set; or to the directory itself.
     private static let mask = UInt32(

@@ -20,7 +20,7 @@ public final class ResolverConfigurationWatcher {
     private let directories: [String]
     private let loop: EventLoop
     private let files: FileWatch
-    private let mounts: MountWatch
+    private let mounts: MountMonitor
     private let debounce: Duration
     private lazy var debouncer = Debouncer(loop: loop, quiet: debounce) { [weak self] in self?.settle() }
     private var fallback: EventLoop.Timer?
@@ -47,7 +47,7 @@ public final class ResolverConfigurationWatcher {
         self.directories = directories
         self.debounce = debounce
         files = FileWatch(loop: loop)
-        mounts = MountWatch(loop: loop)
+        mounts = MountMonitor(loop: loop)
         files.onEvent = { [weak self] in self?.noteEvent() }
         mounts.onChange = { [weak self] in
             guard let self, FileIdentity(of: path) != identity else { return }

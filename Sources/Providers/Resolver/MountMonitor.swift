@@ -5,13 +5,13 @@ internal import LinuxIO
 
 /// Reports mounts and unmounts in the mount namespace of this process, which inotify(7) does not: poll(2) of
 /// `/proc/self/mountinfo` (proc_pid_mountinfo(5)).
-final class MountWatch {
+final class MountMonitor {
     var onChange: () -> Void = {}
 
     private let loop: EventLoop
     /// The open file; negative where it cannot be opened, so that audits find mounts.
     private let number: Int32
-    private var watch: EventLoop.Watch?
+    private var registration: EventLoop.Watch?
 
     init(loop: EventLoop) {
         self.loop = loop
@@ -23,13 +23,13 @@ final class MountWatch {
     }
 
     func start() {
-        guard watch == nil, number >= 0 else { return }
-        watch = try? loop.watch(number, for: .exceptional) { [weak self] _ in self?.onChange() }
+        guard registration == nil, number >= 0 else { return }
+        registration = try? loop.watch(number, for: .exceptional) { [weak self] _ in self?.onChange() }
     }
 
     func stop() {
-        if let watch { loop.unwatch(watch) }
-        watch = nil
+        if let registration { loop.unwatch(registration) }
+        registration = nil
     }
 }
 
