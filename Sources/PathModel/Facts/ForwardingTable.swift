@@ -49,7 +49,9 @@ public protocol ForwardingTable {
 
 extension ForwardingTable {
     /// Does not tell.
-    public func connect(_ query: RouteQuery) -> ConnectAnswer? { nil }
+    public func connect(_ query: RouteQuery) -> ConnectAnswer? {
+        nil
+    }
 
     public var asksForTransport: Bool { false }
 
