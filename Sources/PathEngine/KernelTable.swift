@@ -139,7 +139,7 @@ public final class KernelTable: ForwardingTable {
     /// Routes are other ones, by which marked packets go too.
     private func outdateAnswers() {
         released = released.filter { $0.key.index != nil }
-        if reroutes { answers = [:] }
+        answers = reroutes ? [:] : answers.filter { $0.value.answer != .unknown }
     }
 
     /// Whether what becomes of packets behind the table may rest on routes: so it may where the chains may not be read.
@@ -186,7 +186,7 @@ public final class KernelTable: ForwardingTable {
         guard !isFilterRead else { return }
         let old = filter?.generation
         filter = source.packetFilter(after: filter)
-        if let filter, filter.generation != old { released = [:] }
+        if let filter, filter.generation != 0, filter.generation != old { released = [:] }
         kept = [:]
         if filter == nil { for family in AddressFamily.allCases { kept[family] = source.keptHeader(family) } }
         isFilterRead = true

@@ -399,6 +399,8 @@ import Testing
             ("-A OUTPUT -m length --length 1500:65535 -j DROP", .unknown),
             ("-t nat -A OUTPUT -p udp -j DNAT --to-destination 10.1.0.2:5353", .unknown),
             ("-t nat -A OUTPUT -p udp -j DNAT --to-destination 10.1.0.1:5353", .open),
+            ("-t nat -A PREROUTING -p udp -j DNAT --to-destination 10.1.0.2:5353", .open),
+            ("-A FORWARD -p udp -j NFQUEUE", .open), ("-A INPUT -m length --length 1500:65535 -j DROP", .open),
         ] as [(String, OutputAnswer)]
     )
     func `iptables beside nf_tables counts by the rules that are there (S55)`(

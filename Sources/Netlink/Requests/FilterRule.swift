@@ -289,18 +289,22 @@ struct FilterRules {
         tables.insert(Table(family: base.chain.family, name: base.chain.table))
     }
 
-    /// Adds an entry of iptables beside nf_tables, whichever hook it is called from.
-    mutating func add(entry: Span<UInt8>, family: AddressFamily) {
+    mutating func add(_ found: FilterEffects, _ family: AddressFamily) {
+        effects[family, default: []].formUnion(found)
+    }
+
+    /// Adds an entry of iptables beside nf_tables; `leads` is whether it may change where packets go.
+    mutating func add(entry: Span<UInt8>, family: AddressFamily, leads: Bool) {
         let rule = FilterRule(entry: entry, family: family)
-        for (family, found) in rule.effects { effects[family, default: []].formUnion(found) }
-        destinations.formUnion(rule.destinations)
+        for (family, found) in rule.effects { add(found, family) }
+        if leads { destinations.formUnion(rule.destinations) }
     }
 
     /// Adds a rule, which counts unless its chain is called elsewhere than packets of this machine pass when they leave; no
     /// chain leads to a base chain.
     mutating func add(_ rule: FilterRule) {
         guard [nil, BaseChain.output, BaseChain.postrouting].contains(hooks[rule.chain]) else { return }
-        for (family, found) in rule.effects { effects[family, default: []].formUnion(found) }
+        for (family, found) in rule.effects { add(found, family) }
         // Behind routing it is the source that NETMAP changes.
         if hooks[rule.chain] != BaseChain.postrouting { destinations.formUnion(rule.destinations) }
     }

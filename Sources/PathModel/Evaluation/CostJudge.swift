@@ -2,7 +2,7 @@
 
 internal import Netlink
 
-/// Judges what traffic over an interface costs and whether it should be spared (rules S37, S38).
+/// Evaluates what traffic over an interface costs and whether it should be spared (rules S37, S38).
 struct CostJudge {
     let judge: InterfaceJudge
 

@@ -207,14 +207,19 @@ extension EvaluationRound {
             }
         }
         if let below = live ?? dead { return follow(below, of: tunnel, with: &queries) }
-        let table = queries.table
+        let (table, sources) = (queries.table, SourceJudge(interfaces: classifier))
         let passing = AddressFamily.allCases.filter { family in !marks.allSatisfy { table.refuses(mark: $0, family) } }
         let isRefused = passing.count < AddressFamily.allCases.count
         guard !marks.isEmpty, own == nil || isRefused else { return nil }
         // The server may be behind a route of its own, unless a rule refuses all packets with the mark.
         let isWithoutRoute = holds(table) {
             let mayCarry = carriers().contains { candidate in
-                candidate.works && passing.contains { table.carriesRoutes(candidate.index, $0) }
+                // The kernel's own route leads to a server on the link, too.
+                candidate.works
+                    && passing.contains {
+                        table.carriesRoutes(candidate.index, $0)
+                            || own != nil && sources.hasSource(candidate.index, family: $0)
+                    }
             }
             return !mayCarry && (passing.isEmpty || !hasOtherTunnel(than: tunnel, queries))
         }
