@@ -3,9 +3,9 @@
 public import Addressing
 public import Probes
 
-/// One active probe: what is asked, how, and how often.
+/// One active probe: what it tests, how, and how often.
 public struct ActiveProbeSettings: Hashable, Sendable {
-    /// How it asks; `nil` goes by the look of the target.
+    /// `nil` derives it from the target.
     public var method: ProbeMethod?
     public var target: String?
     public var interval = Duration.seconds(30)
@@ -27,11 +27,11 @@ public struct ActiveProbeSettings: Hashable, Sendable {
     public var statuses: [Int]?
     /// A file of certificates that the server's must verify against; `nil` is the system's.
     public var authorities: String?
-    /// The name server that is asked; `nil` is the first one of the system.
+    /// The name server to query; `nil` is the first one of the system.
     public var server: SocketAddress?
-    /// The record that is asked for; `nil` is A.
+    /// The record to query; `nil` is A.
     public var record: ServerQuestion.Record?
-    /// What carries the question; `nil` is a datagram.
+    /// What carries the query; `nil` is a datagram.
     public var transport: ServerQuestion.Transport?
 }
 
@@ -137,7 +137,7 @@ extension ActiveProbeSettings {
             return [
                 (
                     "target",
-                    "is '\(target)', expected \(ProbeTarget.expectation(method)) for \(method.rawValue)"
+                    "is '\(target)', expected \(method.targetForm) for \(method.rawValue)"
                 )
             ]
         }
@@ -146,15 +146,13 @@ extension ActiveProbeSettings {
             guard let duration, duration > interval else { continue }
             found.append((key, "must not be longer than the interval"))
         }
-        let pages = [("expect_status", statuses != nil), ("ca", authorities != nil)]
-        let questions = [
-            ("server", server != nil), ("record", record != nil), ("transport", transport != nil),
+        let given = [
+            ("expect_status", statuses != nil), ("ca", authorities != nil), ("server", server != nil),
+            ("record", record != nil), ("transport", transport != nil),
         ]
-        for (key, isSet) in pages where isSet && method != .http {
-            found.append((key, "is for probes of method http, this one is \(method.rawValue)"))
-        }
-        for (key, isSet) in questions where isSet && method != .dns {
-            found.append((key, "is for probes of method dns, this one is \(method.rawValue)"))
+        for (key, isSet) in given where isSet && !method.keys.contains(key) {
+            guard let owner = ProbeMethod.allCases.first(where: { $0.keys.contains(key) }) else { continue }
+            found.append((key, "is for probes of method \(owner.rawValue), this one is \(method.rawValue)"))
         }
         if statuses?.isEmpty == true { found.append(("expect_status", "needs at least one status")) }
         return found
@@ -191,7 +189,7 @@ extension Configuration {
 }
 
 extension ValueForm where Value == String {
-    /// What a probe asks; whether it fits the method is checked once that is known.
+    /// What a probe tests; whether it fits the method is checked once that is known.
     static let probeTarget = ValueForm(
         scalar: "a host, HOST:PORT, a URL or a domain name",
         schema: ["type": "string", "minLength": 1, "maxLength": 2048],

@@ -54,6 +54,10 @@ enum FailureClassifier {
         }
     }
 
+    static func outcome(of failure: SocketFailure, route: ProbeRoute = ProbeRoute()) -> ProbeResult.Outcome {
+        outcome(of: failure.error, at: failure.step, route: route)
+    }
+
     /// What this machine lacks, as a clause such as `no local port is left (EADDRNOTAVAIL)`; `nil` for other errors.
     static func shortage(_ failure: SocketFailure) -> String? {
         reason(of: failure) == .resources ? shortage(failure.error, at: failure.step) : nil
@@ -106,9 +110,8 @@ enum Shortage {
     /// - Returns: A clause such as `no local port is left (EAGAIN)`; `nil` where a datagram could be sent.
     static func current(_ loop: EventLoop) -> String? {
         do throws(SocketFailure) {
-            let socket = try ProbeSocket(.datagram, family: .ipv4, route: ProbeRoute(), loop: loop)
             // Connecting a datagram socket binds it to a local port, and sends nothing.
-            try socket.connect(to: SocketAddress(ScopedAddress(.v4(0x7F00_0001)), port: 9))
+            _ = try ProbeSocket(.datagram(to: SocketAddress(ScopedAddress(.v4(0x7F00_0001)), port: 9)), loop: loop)
             return nil
         } catch {
             return FailureClassifier.shortage(error)

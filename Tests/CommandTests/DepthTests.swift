@@ -337,23 +337,22 @@ private struct Row {
 }
 
 @Suite struct TrainEvidenceTests {
-    private static func result(_ milliseconds: [Int], sent: Int, refused: Int = 0) -> TrainResult {
+    private static func result(_ milliseconds: [Int], sent: Int) -> TrainResult {
         var result = TrainResult()
         result.sent = sent
-        result.refused = refused
         result.durations = milliseconds.map { .milliseconds($0) }
         return result
     }
 
     @Test func `a train is summed up by its middle and its ends`() throws {
-        let train = try #require(PerformanceEvidence.Train("a", Self.result(Array(1...20), sent: 25, refused: 5)))
+        let train = try #require(PerformanceEvidence.Train("a", Self.result(Array(1...20), sent: 25), refused: 5))
         #expect(train.target == "a" && train.sent == 20 && train.received == 20)
         #expect(train.median == .milliseconds(10) && train.fifthPercentile == .milliseconds(1))
         #expect(train.ninetyFifthPercentile == .milliseconds(19))
     }
 
     @Test func `a train of which nothing left, or came back, is none`() {
-        #expect(PerformanceEvidence.Train("a", Self.result([], sent: 60)) == nil)
-        #expect(PerformanceEvidence.Train("a", Self.result([5], sent: 3, refused: 3)) == nil)
+        #expect(PerformanceEvidence.Train("a", Self.result([], sent: 60), refused: 0) == nil)
+        #expect(PerformanceEvidence.Train("a", Self.result([5], sent: 3), refused: 3) == nil)
     }
 }

@@ -210,15 +210,15 @@ import Testing
 
     @Test func `of several connections the best one counts`() {
         var path = DestinationEvidence.Path(ScopedAddress(.v4(1)))
-        path.take(Self.result(.failure(.resources, detail: "")))
+        path.record(Self.result(.failure(.resources, detail: "")))
         #expect(path.connection == .notAsked && path.isReachable == nil)
-        path.take(Self.result(.failure(.timeout, detail: "")))
+        path.record(Self.result(.failure(.timeout, detail: "")))
         #expect(path.connection == .known(.silent) && path.isReachable == false)
-        path.take(Self.result(.failure(.refused, detail: "")))
-        path.take(Self.result(.failure(.unreachable, detail: "")))
+        path.record(Self.result(.failure(.refused, detail: "")))
+        path.record(Self.result(.failure(.unreachable, detail: "")))
         #expect(path.connection == .known(.refused) && path.isReachable == true && path.connectTime == nil)
-        path.take(Self.result(.success) { $0.duration = .milliseconds(5) })
-        path.take(Self.result(.failure(.blocked, detail: "")))
+        path.record(Self.result(.success) { $0.duration = .milliseconds(5) })
+        path.record(Self.result(.failure(.blocked, detail: "")))
         #expect(path.connection == .known(.connected) && path.connectTime == .milliseconds(5) && path.isRefused)
     }
 
@@ -228,7 +228,7 @@ import Testing
         evidence.lookupTime = .microseconds(1_234)
         var path = DestinationEvidence.Path(ScopedAddress(.v4(0xC000_0202)))
         path.route = .known(.found(interface: "eth0", gateway: .v4(0xC000_0201)))
-        path.take(Self.result(.success) { $0.duration = .milliseconds(5) })
+        path.record(Self.result(.success) { $0.duration = .milliseconds(5) })
         evidence.paths = [path]
         evidence.exchange = .known(.answered(status: 301, location: "/y", isUpgraded: false))
         let value = try JSONValue(parsing: try OrderedJSONEncoder().encode(DestinationDocument(evidence)))

@@ -10,9 +10,9 @@ import Testing
 @testable import Examination
 @testable import Probes
 
-@Suite(.inNamespace) struct KernelSurveyTests {
+@Suite(.inNamespace) struct KernelFactsReaderTests {
     private static func read(_ targets: Targets = Targets()) throws -> KernelFacts {
-        try KernelSurvey(kernel: try LiveKernel(), policy: PathPolicy(), targets: targets).read(at: .zero)
+        try KernelFactsReader(kernel: try LiveKernel(), policy: PathPolicy(), targets: targets).read(at: .zero)
     }
 
     private static func connect() throws {
@@ -26,8 +26,8 @@ import Testing
     @Test func `without interfaces there is nothing`() throws {
         let facts = try Self.read()
         #expect(facts.links.isEmpty)
-        #expect(facts.ways.map(\.family) == AddressFamily.allCases)
-        #expect(facts.way(.ipv4)?.route == .known(.missing) && facts.way(.ipv4)?.isOpen == false)
+        #expect(facts.routes.map(\.family) == AddressFamily.allCases)
+        #expect(facts.route(.ipv4)?.route == .known(.missing) && facts.route(.ipv4)?.isOpen == false)
     }
 
     @Test func `the interface that carries comes first, and its router is known`() throws {
@@ -35,11 +35,11 @@ import Testing
         try Self.connect()
         let facts = try Self.read()
         #expect(facts.links.first?.name == "eth0")
-        let way = try #require(facts.way(.ipv4))
+        let way = try #require(facts.route(.ipv4))
         #expect(way.isOpen && way.legs.map(\.gateway) == [IPAddress("192.0.2.1")])
         let index = try #require(facts.links.first?.index)
         #expect(facts.sender(on: index) == IPAddress("192.0.2.10"))
-        #expect(facts.way(.ipv6)?.isOpen == false)
+        #expect(facts.route(.ipv6)?.isOpen == false)
     }
 
     @Test func `an end of a container's cable counts where there is nothing else`() throws {
@@ -55,9 +55,9 @@ import Testing
     func `a route that throws packets away is named as ip(8) takes it`(type: String, text: String) throws {
         try Self.connect()
         try Namespace.current.ipBatch(["route del default", "route add \(type) default"])
-        #expect(try Self.read().way(.ipv4)?.route == .known(.discarded(type: type, text: text)))
+        #expect(try Self.read().route(.ipv4)?.route == .known(.discarded(type: type, text: text)))
         try Namespace.current.ip("route del \(text)")
-        #expect(try Self.read().way(.ipv4)?.route == .known(.missing))
+        #expect(try Self.read().route(.ipv4)?.route == .known(.missing))
     }
 
     @Test func `the most exact of several is named, and one that spares an anchor is none`() throws {
@@ -68,9 +68,9 @@ import Testing
         var targets = Targets()
         targets.anchors = [Targets.Anchor("a", host: nil, ipv4: IPAddress("198.51.100.80"), ipv6: nil)]
         let text = "blackhole 198.51.100.0/24 metric 7"
-        #expect(try Self.read(targets).way(.ipv4)?.route == .known(.discarded(type: "blackhole", text: text)))
+        #expect(try Self.read(targets).route(.ipv4)?.route == .known(.discarded(type: "blackhole", text: text)))
         targets.anchors.append(Targets.Anchor("b", host: nil, ipv4: IPAddress("203.0.113.80"), ipv6: nil))
-        #expect(try Self.read(targets).way(.ipv4)?.route == .known(.found))
+        #expect(try Self.read(targets).route(.ipv4)?.route == .known(.found))
     }
 
     @Test func `flags of addresses are evidence`() throws {
@@ -139,7 +139,7 @@ import Testing
         for (reply, delivery) in cases {
             var evidence = NameServerEvidence(.v4(2))
             let replies: [NameReply] = [.silent, .silent, reply]
-            plan.fill(&evidence, from: NameInterviewResult(replies: replies, durations: [nil, nil, nil]))
+            plan.fill(&evidence, from: DNSServerResult(replies: replies, durations: [nil, nil, nil]), nil)
             #expect(evidence.textByDatagram == delivery && evidence.textByStream == .notAsked)
         }
     }
@@ -155,7 +155,7 @@ import Testing
         var evidence = NameServerEvidence(.v4(2))
         let replies: [NameReply] = [.addresses([.v4(3)]), .silent, .noSuchName, .failed("SERVFAIL")]
         let durations: [Duration?] = [.milliseconds(5), nil, .milliseconds(6), .milliseconds(7)]
-        plan.fill(&evidence, from: NameInterviewResult(replies: replies, durations: durations))
+        plan.fill(&evidence, from: DNSServerResult(replies: replies, durations: durations), nil)
         #expect(evidence.ipv4 == .answered([.v4(3)]) && evidence.ipv6 == .silent)
         #expect(evidence.nonexistent == .noSuchName && evidence.known == .failed(code: "SERVFAIL"))
         #expect(evidence.latency == .milliseconds(5) && evidence.expected == [.v4(1)] && evidence.wildcard == .v4(4))

@@ -129,13 +129,10 @@ extension ProbeResult.Outcome {
 
     @Test func `a name server is not silent that could not be queried`() async throws {
         let (network, holder) = try await Self.exhausted()
-        var result: NameInterviewResult?
         let server = try #require(SocketAddress(ProbeNetwork.peer4, standardPort: 53))
-        let interview = NameInterview(server, [.init("a.test")], loop: network.loop) { result = $0 }
-        await network.loop.eventually { result != nil }
-        withExtendedLifetime(interview) {}
-        #expect(result?.shortage == "no local port is left (EAGAIN)")
-        #expect(result?.sent == 0 && result?.isUnreachable == false)
+        let (result, traffic) = try await network.run(DNSServerProbe(server, [.init("a.test")]))
+        #expect(traffic.shortage == "no local port is left (EAGAIN)")
+        #expect(traffic.packets == 0 && !result.isUnreachable)
         holder.signal(9)
     }
 

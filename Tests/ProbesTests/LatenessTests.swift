@@ -31,15 +31,14 @@ import Testing
     /// A socket while which is open the kernel notes when packets arrive: it begins with that for the first socket that
     /// asks, and a moment later.
     private static func socketWithStamps(_ network: ProbeNetwork) async throws -> ProbeSocket {
-        let socket = try ProbeSocket.forEcho(family: .ipv4, route: ProbeRoute(), loop: network.loop)
         let peer = ScopedAddress(try #require(IPAddress(ProbeNetwork.peer4)))
-        try socket.connect(to: SocketAddress(peer, port: 0))
+        let socket = try ProbeSocket(.echo(to: peer), loop: network.loop)
         let request = TrainMessages(.echo, family: .ipv4).request(0)
         try await network.loop.eventually("packets with the time of their arrival") {
             try socket.send(request)
             _ = usleep(5_000)
             var age = Duration.zero
-            while let arrival = try socket.receive(upTo: 2048) { age = arrival.age }
+            while let arrival = try socket.receive() { age = arrival.age }
             return age > .milliseconds(2)
         }
         return socket
@@ -48,11 +47,10 @@ import Testing
     /// Makes one attempt that way.
     private static func attempt(_ network: ProbeNetwork, _ definition: ProbeDefinition) async throws -> ProbeResult {
         try await late(network) { completion in
-            let surroundings = ProbeSurroundings()
             let pages = network.pages
             return ProbeAttempt(
                 definition,
-                surroundings: surroundings,
+                context: ProbeContext(),
                 loop: network.loop,
                 pages: pages,
                 completion: completion
@@ -72,15 +70,8 @@ import Testing
         let network = try ProbeNetwork()
         let address = ScopedAddress(try #require(IPAddress(ProbeNetwork.peer4)))
         let result: TrainResult = try await Self.late(network) { completion in
-            PacketTrain(
-                .echo,
-                to: address,
-                count: 1,
-                pace: .milliseconds(2),
-                patience: .seconds(20),
-                loop: network.loop,
-                completion: completion
-            )
+            let train = PacketTrain(.echo, to: address, count: 1, pace: .milliseconds(2), timeout: .seconds(20))
+            return ProbeRunner(train, loop: network.loop) { result, _ in completion(result) }
         }
         #expect(result.received == 1 && result.durations.allSatisfy { $0 < .milliseconds(900) }, "\(result.durations)")
     }
@@ -95,14 +86,9 @@ import Testing
             try network.far.run("ss -Hlun sport = :53").contains(":53")
         }
         let peer = try #require(SocketAddress(ProbeNetwork.peer4, standardPort: 53))
-        let answers: NameInterviewResult = try await Self.late(network) { completion in
-            NameInterview(
-                peer,
-                [.init("example.test")],
-                limit: .seconds(20),
-                loop: network.loop,
-                completion: completion
-            )
+        let answers: DNSServerResult = try await Self.late(network) { completion in
+            let probe = DNSServerProbe(peer, [.init("example.test")], limit: .seconds(20))
+            return ProbeRunner(probe, loop: network.loop) { result, _ in completion(result) }
         }
         #expect(answers.durations.allSatisfy { $0.map { $0 < .milliseconds(900) } == true }, "\(answers)")
         let question = ServerQuestion(server: peer)

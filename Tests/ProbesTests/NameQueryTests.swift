@@ -80,7 +80,7 @@ import Testing
         #expect(query.verdict(Self.answer(query, flags: 0x8380)) == .addresses([]), "it is cut, and there")
         #expect(query.verdict(Self.answer(query, flags: 0x8183)) == .failed("no such name (NXDOMAIN)"))
         #expect(query.verdict(Self.answer(query, flags: 0x8182)) == .failed("server failure (SERVFAIL)"))
-        let refused = NameQuery.Verdict.failed("the server refused the query (REFUSED)")
+        let refused = NameQuery.Meaning.failed("the server refused the query (REFUSED)")
         #expect(query.verdict(Self.answer(query, flags: 0x8185)) == refused)
         #expect(query.verdict(Self.answer(query, id: 1)) == .foreign)
     }
@@ -206,5 +206,5 @@ extension NameQuery {
     /// As the query itself, for an array.
     fileprivate func reply(_ bytes: [UInt8]) -> Reply { read(bytes.span) }
     /// As the query itself, for an array: expectations cannot hold a span.
-    fileprivate func verdict(_ bytes: [UInt8]) -> Verdict { judge(bytes.span) }
+    fileprivate func verdict(_ bytes: [UInt8]) -> Meaning { evaluate(bytes.span) }
 }

@@ -27,18 +27,14 @@ import Testing
         limit: Duration = .seconds(1),
         index: Int? = nil
     ) async throws -> NeighborResult {
-        var result: NeighborResult?
         let probe = NeighborProbe(
             try #require(IPAddress(target)),
             on: index ?? Self.index("eth0"),
             from: try hardware(network.near, "eth0"),
             source: source.flatMap { IPAddress($0) },
-            limit: limit,
-            loop: network.loop
-        ) { result = $0 }
-        await network.loop.eventually { result != nil }
-        withExtendedLifetime(probe) {}
-        return try #require(result)
+            limit: limit
+        )
+        return try await network.run(probe).result
     }
 
     private static func owners(_ result: NeighborResult) -> Set<HardwareAddress>? {
@@ -114,10 +110,7 @@ import Testing
         let sender = try Self.hardware(network.near, "eth0")
         let address = try #require(IPAddress(target))
         try #require(nwp_become_user(65_534) == 0)
-        var result: NeighborResult?
-        let probe = NeighborProbe(address, on: Self.index("eth0"), from: sender, loop: network.loop) { result = $0 }
-        await network.loop.eventually { result != nil }
-        withExtendedLifetime(probe) {}
+        let result = try await network.run(NeighborProbe(address, on: Self.index("eth0"), from: sender)).result
         guard case .notAssessed(let advice) = result else {
             Issue.record("\(target): \(String(describing: result))")
             return
@@ -131,12 +124,10 @@ import Testing
         let sender = try Self.hardware(network.near, "eth0")
         let address = try #require(IPAddress(ProbeNetwork.peer4))
         let limit = Duration.milliseconds(50)
-        let probe = NeighborProbe(address, on: Self.index("eth0"), from: sender, limit: limit, loop: network.loop) {
-            _ in
-            results += 1
-        }
+        let probe = NeighborProbe(address, on: Self.index("eth0"), from: sender, limit: limit)
+        let runner = ProbeRunner(probe, loop: network.loop) { _, _ in results += 1 }
         await network.loop.sleep(for: .milliseconds(5))
-        probe.cancel()
+        runner.cancel()
         await network.loop.sleep(for: .milliseconds(100))
         #expect(results == 0)
     }

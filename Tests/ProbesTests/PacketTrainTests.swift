@@ -13,20 +13,16 @@ import Testing
         _ kind: TrainKind,
         _ address: String,
         count: Int = 4,
-        patience: Duration = .seconds(20)
-    ) async throws -> TrainResult {
-        var result: TrainResult?
+        timeout: Duration = .seconds(20)
+    ) async throws -> (result: TrainResult, traffic: ProbeTraffic) {
         let train = PacketTrain(
             kind,
             to: ScopedAddress(try #require(IPAddress(address))),
             count: count,
             pace: .milliseconds(2),
-            patience: patience,
-            loop: network.loop
-        ) { result = $0 }
-        await network.loop.eventually { result != nil }
-        withExtendedLifetime(train) {}
-        return try #require(result)
+            timeout: timeout
+        )
+        return try await network.run(train)
     }
 
     @Test(arguments: [ProbeNetwork.peer4, ProbeNetwork.peer6], ProbeNetwork.PingGroups.allCases)
@@ -36,9 +32,9 @@ import Testing
     ) async throws {
         let network = try ProbeNetwork(pingGroups: groups)
         let start = network.loop.clock.boot
-        let result = try await Self.run(network, .echo, address)
-        #expect(result.sent == 4 && result.received == 4 && result.refused == 0)
-        #expect(result.bytesSent == 256 && result.bytesReceived == 256)
+        let (result, traffic) = try await Self.run(network, .echo, address)
+        #expect(result.sent == 4 && result.received == 4 && traffic.refused == 0)
+        #expect(traffic.bytesSent == 256 && traffic.bytesReceived == 256)
         #expect(result.failure == nil && result.advice == nil && result.faults.isEmpty)
         #expect(result.durations.allSatisfy { $0 > .zero })
         #expect(network.loop.clock.boot - start < .seconds(20))
@@ -59,9 +55,9 @@ import Testing
         try await network.loop.eventually("the server") {
             try network.far.run("ss -Hlun sport = :7007").contains(":7007")
         }
-        let result = try await Self.run(network, .datagram(port: 7007), address)
+        let (result, traffic) = try await Self.run(network, .datagram(port: 7007), address)
         #expect(result.sent == 4 && result.received == 4)
-        #expect(result.bytesReceived == 256)
+        #expect(traffic.bytesReceived == 256)
         server.signal(9)
     }
 
@@ -69,7 +65,7 @@ import Testing
         let network = try ProbeNetwork()
         try ProbeNetwork.filter(network.far, hook: "input", ["icmp type echo-request drop"])
         let start = network.loop.clock.boot
-        let result = try await Self.run(network, .echo, ProbeNetwork.peer4, patience: .milliseconds(100))
+        let result = try await Self.run(network, .echo, ProbeNetwork.peer4, timeout: .milliseconds(100)).result
         #expect(result.sent == 4 && result.received == 0 && result.durations.isEmpty)
         #expect(result.failure == nil && result.faults.isEmpty)
         #expect(network.loop.clock.boot - start >= .milliseconds(100))
@@ -79,35 +75,35 @@ import Testing
     func `a filter of one's own is seen`(kind: TrainKind) async throws {
         let network = try ProbeNetwork()
         try ProbeNetwork.filter(network.near, hook: "output", ["oif eth0 drop"])
-        let result = try await Self.run(network, kind, ProbeNetwork.peer4, patience: .milliseconds(50))
-        #expect(result.sent == 4 && result.refused == 4 && result.failure == .blocked)
+        let (result, traffic) = try await Self.run(network, kind, ProbeNetwork.peer4, timeout: .milliseconds(50))
+        #expect(result.sent == 4 && traffic.refused == 4 && result.failure == .blocked)
     }
 
     @Test func `a datagram filter is seen in IPv6 as well`() async throws {
         let network = try ProbeNetwork()
         try ProbeNetwork.filter(network.near, hook: "output", ["oif eth0 drop"])
         let kind = TrainKind.datagram(port: 7007)
-        let result = try await Self.run(network, kind, ProbeNetwork.peer6, patience: .milliseconds(50))
-        #expect(result.sent == 4 && result.refused == 4)
+        let (result, traffic) = try await Self.run(network, kind, ProbeNetwork.peer6, timeout: .milliseconds(50))
+        #expect(result.sent == 4 && traffic.refused == 4)
     }
 
     @Test func `whoever says that there is no way is named`() async throws {
         let network = try ProbeNetwork()
         try network.near.ip("route add default via 192.0.2.2")
         try network.far.run(["sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv4.icmp_ratelimit=0"])
-        let nowhere = try await Self.run(network, .echo, "198.51.100.1", patience: .milliseconds(100))
+        let nowhere = try await Self.run(network, .echo, "198.51.100.1", timeout: .milliseconds(100)).result
         let speaker = try #require(IPAddress(ProbeNetwork.peer4))
         #expect(nowhere.received == 0 && nowhere.faults == [PacketFault(speaker: speaker, kind: .unreachable)])
         try network.far.ip("route add 198.51.100.0/24 via 192.0.2.1")
         try ProbeNetwork.filter(network.near, hook: "output", ["ip daddr 198.51.100.1 ip ttl set 1"])
-        let short = try await Self.run(network, .echo, "198.51.100.1", patience: .milliseconds(100))
+        let short = try await Self.run(network, .echo, "198.51.100.1", timeout: .milliseconds(100)).result
         #expect(short.faults == [PacketFault(speaker: speaker, kind: .hopLimit)])
     }
 
     @Test func `a closed port is told by its host`() async throws {
         let network = try ProbeNetwork()
         let kind = TrainKind.datagram(port: 7007)
-        let result = try await Self.run(network, kind, ProbeNetwork.peer4, patience: .milliseconds(100))
+        let result = try await Self.run(network, kind, ProbeNetwork.peer4, timeout: .milliseconds(100)).result
         let speaker = try #require(IPAddress(ProbeNetwork.peer4))
         #expect(result.faults == [PacketFault(speaker: speaker, kind: .portClosed)])
         #expect(result.received == 0)
@@ -125,26 +121,23 @@ import Testing
         var route = ProbeRoute()
         for (own, received) in [(source, 2), (hasSix ? "2001:db8::77" : "192.0.2.77", 0)] {
             route.source = IPAddress(own)
-            var result: TrainResult?
             let train = PacketTrain(
                 .echo,
                 to: ScopedAddress(try #require(IPAddress(target))),
                 route: route,
                 count: 2,
                 pace: .milliseconds(1),
-                patience: .seconds(5),
-                loop: network.loop
-            ) { result = $0 }
-            await network.loop.eventually { result != nil }
-            withExtendedLifetime(train) {}
+                timeout: .seconds(5)
+            )
+            let result = try await network.run(train).result
             // An address that is not the machine's own sends nothing.
-            #expect(result?.received == received && result?.sent == received, "\(own)")
+            #expect(result.received == received && result.sent == received, "\(own)")
         }
     }
 
     @Test func `without a route nothing is sent`() async throws {
         let network = try ProbeNetwork()
-        let result = try await Self.run(network, .echo, "198.51.100.1")
+        let result = try await Self.run(network, .echo, "198.51.100.1").result
         #expect(result.sent == 0 && result.failure == .unreachable)
     }
 
@@ -157,11 +150,10 @@ import Testing
             to: target,
             count: 2,
             pace: .milliseconds(1),
-            patience: .milliseconds(1),
-            loop: network.loop
-        ) { _ in results += 1 }
-        train.cancel()
-        let other = try await Self.run(network, .echo, ProbeNetwork.peer4)
+            timeout: .milliseconds(1)
+        )
+        ProbeRunner(train, loop: network.loop) { _, _ in results += 1 }.cancel()
+        let other = try await Self.run(network, .echo, ProbeNetwork.peer4).result
         #expect(other.received == 4 && results == 0)
     }
 }

@@ -44,22 +44,39 @@ struct ProbeNetwork {
     /// Makes one attempt and waits for its result.
     func attempt(
         _ definition: ProbeDefinition,
-        surroundings: ProbeSurroundings = ProbeSurroundings()
+        context: ProbeContext = ProbeContext()
     ) async -> ProbeResult {
         await withCheckedContinuation { continuation in
             let holder = AttemptHolder()
-            holder.attempt = ProbeAttempt(definition, surroundings: surroundings, loop: loop, pages: pages) { result in
+            holder.attempt = ProbeAttempt(definition, context: context, loop: loop, pages: pages) { result in
                 holder.attempt = nil
                 continuation.resume(returning: result)
             }
         }
     }
 
+    /// Runs a probe and waits for its result.
+    func run<Result>(_ probe: any Probe<Result>) async throws -> (result: Result, traffic: ProbeTraffic) {
+        var found: (Result, ProbeTraffic)?
+        let runner = ProbeRunner(probe, loop: loop) { found = ($0, $1) }
+        await loop.eventually { found != nil }
+        withExtendedLifetime(runner) {}
+        return try #require(found)
+    }
+
+    /// Whether a probe that is cancelled at once calls nobody, though its time is over.
+    func isSilentWhenCancelled<Result>(_ probe: any Probe<Result>) async -> Bool {
+        var results = 0
+        ProbeRunner(probe, loop: loop) { _, _ in results += 1 }.cancel()
+        await loop.sleep(for: .milliseconds(50))
+        return results == 0
+    }
+
     /// Starts an attempt, whose result comes later.
     func begin(_ definition: ProbeDefinition) -> PendingAttempt {
         let pending = PendingAttempt()
-        let surroundings = ProbeSurroundings()
-        pending.attempt = ProbeAttempt(definition, surroundings: surroundings, loop: loop, pages: pages) { result in
+        let context = ProbeContext()
+        pending.attempt = ProbeAttempt(definition, context: context, loop: loop, pages: pages) { result in
             pending.result = result
             pending.attempt = nil
         }

@@ -55,7 +55,7 @@ private final class Diary {
 
     private static func make(_ network: ProbeNetwork, _ gateways: [Gateway] = []) -> (ProbeSet, Diary) {
         let diary = Diary()
-        let set = ProbeSet(loop: network.loop) { ProbeSurroundings(gateways: gateways) }
+        let set = ProbeSet(loop: network.loop) { ProbeContext(gateways: gateways) }
         set.onEvent = { diary.take($0) }
         return (set, diary)
     }

@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test func `every method says what it wants`() {
-        for method in ProbeMethod.allCases { #expect(!ProbeTarget.expectation(method).isEmpty) }
+        for method in ProbeMethod.allCases { #expect(!method.targetForm.isEmpty) }
     }
 
     @Test func `a server's address may have a port`() throws {
@@ -77,27 +77,27 @@ import Testing
     ) throws -> AddressPlan {
         let target = try #require(ProbeTarget(target, method: method))
         let definition = ProbeDefinition(name: "p", method: method, target: target, family: family)
-        return AddressPlan(definition, ProbeSurroundings())
+        return AddressPlan(definition, ProbeContext())
     }
 
     @Test func `addresses are asked, names looked up`() throws {
         let address = ScopedAddress(.v4(0xC000_0201))
-        #expect(try Self.plan("192.0.2.1", .icmp) == .ask(address))
-        #expect(try Self.plan("192.0.2.1", .icmp, family: .ipv4) == .ask(address))
-        #expect(try Self.plan("http://192.0.2.1/", .http) == .ask(address))
+        #expect(try Self.plan("192.0.2.1", .icmp) == .test(address))
+        #expect(try Self.plan("192.0.2.1", .icmp, family: .ipv4) == .test(address))
+        #expect(try Self.plan("http://192.0.2.1/", .http) == .test(address))
         #expect(try Self.plan("a.test:80", .tcp, family: .ipv6) == .lookUp("a.test"))
     }
 
     @Test func `a gateway is found by an alternative name of its interface`() {
         let gateway = ScopedAddress(.v4(0xC000_0201))
-        let surroundings = ProbeSurroundings(
+        let context = ProbeContext(
             gateways: [Gateway(address: gateway, interface: "eth0", family: .ipv4)],
             interfaceNames: ["enp0s31f6": "eth0"]
         )
         for (name, isThere) in [("eth0", true), ("enp0s31f6", true), ("eth1", false)] {
             let route = ProbeRoute(interface: name)
             let definition = ProbeDefinition(name: "p", method: .icmp, target: .gateway, route: route)
-            #expect((AddressPlan(definition, surroundings) == .ask(gateway)) == isThere)
+            #expect((AddressPlan(definition, context) == .test(gateway)) == isThere)
         }
     }
 

@@ -8,7 +8,7 @@ import FuzzKit
 /// Answers of servers: time, names, pages.
 extension FuzzReplies {
     static func time(_ bytes: [UInt8], _ isHelped: Bool) {
-        let query = TimeQuery(cookie: 0x0123_4567_89AB_CDEF)
+        let query = NTPQuery(cookie: 0x0123_4567_89AB_CDEF)
         var message = bytes
         if isHelped {
             let cookie: [UInt8] = [0x01, 0x23, 0x45, 0x67, 0x89, 0xAB, 0xCD, 0xEF]
@@ -19,7 +19,7 @@ extension FuzzReplies {
             guard case .ahead(let offset) = reply else { continue }
             // A difference of the protocol's time fits 68 years.
             require(offset <= .seconds(2_147_483_649) && offset >= .seconds(-2_147_483_649), "\(offset)")
-            require(message.count >= TimeQuery.length, "a time in \(message.count) bytes")
+            require(message.count >= NTPQuery.length, "a time in \(message.count) bytes")
         }
         let question = query.bytes
         require(query.read(question.span, left: 0, arrived: 0) == .foreign, "the question answers itself")
@@ -43,7 +43,7 @@ extension FuzzReplies {
                 require(found.allSatisfy { $0.family == family }, "an address of the other family")
                 require(found.count * 10 <= message.count, "more addresses than there is room for")
             }
-            switch query.judge(message.span) {
+            switch query.evaluate(message.span) {
             case .foreign: require(reply == .foreign, "a verdict on nothing")
             case .addresses(let found):
                 require(found.isEmpty == (record == .text), "a success without an address")
@@ -53,7 +53,7 @@ extension FuzzReplies {
             _ = NameReply(reply)
             var denied = query
             denied.acceptsDenial = true
-            if case .foreign = denied.judge(message.span) { require(reply == .foreign, "a verdict on nothing") }
+            if case .foreign = denied.evaluate(message.span) { require(reply == .foreign, "a verdict on nothing") }
         }
     }
 
@@ -112,7 +112,7 @@ extension FuzzReplies {
     /// The head of an answer, line by line as libcurl hands it over, and what it means.
     static func page(_ bytes: [UInt8], isSecure: Bool) {
         var head = PageHead()
-        for line in bytes.split(separator: 10, omittingEmptySubsequences: false) { head.take(Array(line) + [10]) }
+        for line in bytes.split(separator: 10, omittingEmptySubsequences: false) { head.append(Array(line) + [10]) }
         require((0...999).contains(head.status), "status \(head.status)")
         for text in [head.location, head.response, head.acceptance, head.mediaType].compactMap(\.self) {
             require(text.utf8.count <= 1024 && text.utf8.allSatisfy { (0x20..<0x7F).contains($0) }, "what is not shown")
@@ -122,7 +122,7 @@ extension FuzzReplies {
         }
         let answer = PageAnswer(status: head.status, location: head.location)
         for statuses in [[204], [200, 204], [302]] {
-            let outcome = PageJudge.judge(answer, to: page, expecting: PageExpectation(statuses: statuses))
+            let outcome = PageClassifier.outcome(of: answer, to: page, expecting: PageExpectation(statuses: statuses))
             switch outcome {
             case .success: require(statuses.contains(head.status), "a success of status \(head.status)")
             case .failure(.captivePortal, _): require(!isSecure, "a portal behind a certificate")

@@ -61,7 +61,7 @@ import Glibc
     // MARK: - The link
 
     private static func lease(_ bytes: [UInt8], _ isHelped: Bool) {
-        let question = LeaseMessage(transaction: 0x0102_0304, sender: sender)
+        let question = DHCPMessage(transaction: 0x0102_0304, sender: sender)
         var packet = bytes
         if isHelped {
             packet = Array(question.packet.prefix(268)) + bytes
@@ -131,19 +131,19 @@ import Glibc
     /// What routers say of packets, one after another.
     private static func faults(_ bytes: [UInt8], _ family: AddressFamily) {
         var reader = InputReader(bytes.span)
-        var walk = HopWalkResult()
         let end: IPAddress = family == .ipv4 ? .v4(0xCB00_7150) : .v6(0x2001_0DB8_00FF_0000_0000_0000_0000_0080)
+        var trace = TracerouteResult(destination: end)
         var steps = 0
         while !reader.isAtEnd && steps < 64 {
             steps += 1
             let kind = PacketFault.Kind(family, type: reader.byte(), code: reader.byte())
             let who = reader.byte()
             let speaker: IPAddress? = who == 0 ? nil : who == 1 ? end : .v4(0x0A00_0000 | UInt32(who))
-            walk.take(PacketFault(speaker: speaker, kind: kind), distance: Int(reader.byte() % 14), end: end)
+            trace.record(PacketFault(speaker: speaker, kind: kind), distance: Int(reader.byte() % 14))
         }
-        require(walk.hops.map(\.distance) == walk.hops.map(\.distance).sorted(), "hops out of order")
-        require(Set(walk.hops.map(\.distance)).count == walk.hops.count, "a hop twice")
-        require(walk.unreachableFrom != end, "the end says that it is not there")
+        require(trace.hops.map(\.distance) == trace.hops.map(\.distance).sorted(), "hops out of order")
+        require(Set(trace.hops.map(\.distance)).count == trace.hops.count, "a hop twice")
+        require(trace.unreachableFrom != end, "the end says that it is not there")
     }
 
     private static func train(_ bytes: [UInt8], _ isDatagram: Bool) {
@@ -158,7 +158,7 @@ import Glibc
     private static func sizes(_ bytes: [UInt8], _ family: AddressFamily) {
         var reader = InputReader(bytes.span)
         let limit = max(68, reader.word())
-        var search = PathSizeSearch(family, limit: limit)
+        var search = PathMTUSearch(family, limit: limit)
         for _ in 0..<64 {
             guard case .send(let size) = search.next else {
                 if case .done(let size?) = search.next { require(size <= limit, "larger than the link takes") }
@@ -166,8 +166,8 @@ import Glibc
             }
             require(size > 0 && size <= limit, "a packet of \(size) bytes on a link of \(limit)")
             let answer = reader.byte()
-            if answer & 2 != 0 { search.hear(reader.word()) }
-            search.take(size, isAnswered: answer & 1 != 0)
+            if answer & 2 != 0 { search.announce(reader.word()) }
+            search.record(size, isAnswered: answer & 1 != 0)
         }
         fatalError("the search does not end")
     }

@@ -44,7 +44,7 @@ final class ProbeWatch {
     ) {
         self.engine = engine
         self.loop = loop
-        probes = ProbeSet(loop: loop) { ProbeSurroundings(engine.core) }
+        probes = ProbeSet(loop: loop) { ProbeContext(engine.core) }
         histories = ProbeHistoryKeeper(loop: loop, clock: clock, directory: stateDirectory)
         self.hub = hub
         self.clock = clock
@@ -195,7 +195,7 @@ extension RunStart {
     }
 }
 
-extension ProbeSurroundings {
+extension ProbeContext {
     /// What the engine knows.
     init(_ core: EngineCore) {
         let path = core.path

@@ -11,7 +11,7 @@ public struct HostLookupResult: Hashable, Sendable {
         case noAddress
         /// It could not be found out; the text says why, for people.
         case failed(String)
-        /// It could not be tried: the text says what this machine lacks.
+        /// It could not be looked up: the text says what this machine lacks.
         case impossible(String)
     }
 
@@ -38,10 +38,10 @@ public struct HostLookupResult: Hashable, Sendable {
 /// thread.
 public final class HostLookup: Cancelable {
     /// How long a name may take where nothing leaves the machine: only its own files know it, and they do so at once.
-    public static let patienceWithoutWay = Duration.milliseconds(200)
+    public static let timeoutWithoutRoute = Duration.milliseconds(200)
 
-    /// Whether a name is asked for on the machine's own networks, which need no way out (RFC 6762 section 3).
-    public static func isAskedOnLink(_ name: String) -> Bool {
+    /// Whether a name is resolved on the machine's own networks, which need no route beyond (RFC 6762 section 3).
+    public static func isResolvedOnLink(_ name: String) -> Bool {
         let name = name.lowercased()
         return name.hasSuffix(".local") || name.hasSuffix(".local.")
     }
@@ -60,7 +60,7 @@ public final class HostLookup: Cancelable {
     ///   - name: The name of a host.
     ///   - limit: When it counts as failed.
     ///   - loop: Where it goes on.
-    ///   - completion: Takes the result, never before this call returns.
+    ///   - completion: Receives the result, never before this call returns.
     public init(
         _ name: String,
         limit: Duration,
@@ -83,14 +83,14 @@ public final class HostLookup: Cancelable {
         release()
     }
 
-    /// Gives up waiting: it failed for want of an answer.
-    public func giveUp() { finish(.failed(Self.silence, certainty: .none)) }
+    /// Waits no longer: it failed for want of an answer.
+    public func giveUp() { finish(.failed(Self.noAnswer, certainty: .none)) }
 
-    private static let silence = "no answer in time"
+    private static let noAnswer = "no answer in time"
 
     private func begin() {
-        timer = loop.scheduleSilence(after: limit) { [weak self] isStarved in
-            self?.finish(.failed(isStarved ? Starvation.text : Self.silence, certainty: .none))
+        timer = loop.scheduleSilence(after: limit) { [weak self] isDelayed in
+            self?.finish(.failed(isDelayed ? SchedulingDelay.text : Self.noAnswer, certainty: .none))
         }
         do {
             lookup = try NameLookup(name, family: nil, loop: loop) { [weak self] found in self?.finish(found) }

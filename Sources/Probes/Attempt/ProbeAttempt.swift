@@ -4,8 +4,8 @@ internal import Addressing
 public import LinuxIO
 public import PathModel
 
-/// What attempts need to know of the machine when they start.
-public struct ProbeSurroundings: Hashable, Sendable {
+/// What attempts need to know about the machine when they start.
+public struct ProbeContext: Hashable, Sendable {
     public var gateways: [Gateway]
     /// The name servers in use, in order.
     public var servers: [DNSServer]
@@ -28,30 +28,28 @@ public struct ProbeSurroundings: Hashable, Sendable {
 }
 
 /// The part of an attempt that speaks one protocol.
-protocol ProbeExchange: AnyObject {
-    /// Sends what is to be sent; calls `finish` once, maybe before it returns.
-    func start(finish: @escaping (ProbeResult) -> Void)
-    /// Ends it without a result and closes everything; what was sent so far is returned.
-    func cancel() -> Int
-    /// What is missing of an answer that has begun to come.
+protocol ProbeExchange: Cancelable {
+    /// The bytes sent so far.
+    var bytesSent: Int { get }
+    /// What is missing of an answer that has begun to arrive.
     var gap: String? { get }
 }
 
-extension ProbeExchange {
-    var gap: String? { nil }
+extension ProbeRunner: ProbeExchange {
+    var bytesSent: Int { traffic.bytesSent }
 }
 
-/// One attempt of one probe: finds the address, asks, and calls back once, at the latest when the time is over.
+/// One attempt of one probe: resolves the name, tests the address, and calls back once, at the latest at its timeout.
 ///
 /// Confined to the loop's thread.
-public final class ProbeAttempt {
+public final class ProbeAttempt: Cancelable {
     private let loop: EventLoop
     private let definition: ProbeDefinition
-    private let surroundings: ProbeSurroundings
+    private let context: ProbeContext
     private let pages: PageClient
     private let completion: (ProbeResult) -> Void
     private let started: Duration
-    private var asked: Duration
+    private var tested: Duration
     private var lookup: NameLookup?
     /// Ends a look-up that leads nowhere, before the attempt's own time is over.
     private var lookupTimer: EventLoop.Timer?
@@ -65,25 +63,25 @@ public final class ProbeAttempt {
     /// Starts an attempt.
     /// - Parameters:
     ///   - definition: What to do.
-    ///   - surroundings: The routers and name servers at this moment.
+    ///   - context: The routers and name servers of now.
     ///   - loop: Where it goes on.
     ///   - pages: What makes HTTP requests on the same loop.
-    ///   - completion: Takes the result, never before this call returns.
+    ///   - completion: Receives the result, never before this call returns.
     public init(
         _ definition: ProbeDefinition,
-        surroundings: ProbeSurroundings,
+        context: ProbeContext,
         loop: EventLoop,
         pages: PageClient,
         completion: @escaping (ProbeResult) -> Void
     ) {
         self.loop = loop
         self.definition = definition
-        self.surroundings = surroundings
+        self.context = context
         self.pages = pages
         self.completion = completion
         started = loop.clock.boot
-        asked = started
-        timer = loop.scheduleSilence(after: definition.timeout) { [weak self] in self?.expire(isStarved: $0) }
+        tested = started
+        timer = loop.scheduleSilence(after: definition.timeout) { [weak self] in self?.expire(isDelayed: $0) }
         loop.deferring { [weak self] in self?.begin() }
     }
 
@@ -96,8 +94,8 @@ public final class ProbeAttempt {
 
     private func begin() {
         guard !isOver else { return }
-        switch AddressPlan(definition, surroundings) {
-        case .ask(let address): ask(address)
+        switch AddressPlan(definition, context) {
+        case .test(let address): test(address)
         case .lookUp(let name): lookUp(name)
         case .impossible(let result): finish(result)
         }
@@ -106,26 +104,26 @@ public final class ProbeAttempt {
     private func lookUp(_ name: String) {
         if let blockade = blockade(of: name) {
             // Only files know the name then, and they do so at once.
-            lookupTimer = loop.scheduleSilence(after: HostLookup.patienceWithoutWay) { [weak self] isStarved in
-                self?.finish(ProbeResult(isStarved ? .notAssessed(advice: Starvation.text) : blockade))
+            lookupTimer = loop.scheduleSilence(after: HostLookup.timeoutWithoutRoute) { [weak self] isDelayed in
+                self?.finish(ProbeResult(isDelayed ? .notAssessed(advice: SchedulingDelay.text) : blockade))
             }
         }
         do {
             lookup = try NameLookup(name, family: definition.family, loop: loop) { [weak self] found in
-                self?.take(found, of: name)
+                self?.handle(found, of: name)
             }
         } catch {
             finish(ProbeResult(FailureClassifier.outcome(of: error, at: .lookup)))
         }
     }
 
-    /// How a look-up of a name fails that nothing beyond this machine's networks can be asked about.
+    /// How a look-up of a name fails that cannot be queried beyond this machine's networks.
     private func blockade(of name: String) -> ProbeResult.Outcome? {
-        guard let text = surroundings.blockade, !HostLookup.isAskedOnLink(name) else { return nil }
+        guard let text = context.blockade, !HostLookup.isResolvedOnLink(name) else { return nil }
         return .failure(.unreachable, detail: text)
     }
 
-    private func take(_ found: NameLookup.Outcome, of name: String) {
+    private func handle(_ found: NameLookup.Outcome, of name: String) {
         endLookup()
         resolution = loop.clock.boot - started
         switch found {
@@ -133,7 +131,7 @@ public final class ProbeAttempt {
             guard let first = addresses.first else {
                 return finish(ProbeResult(.failure(.dns, detail: "the name has no address")))
             }
-            ask(first)
+            test(first)
         case .failed(let text, let certainty):
             if certainty == .none, let shortage = Shortage.current(loop) {
                 return finish(ProbeResult(.failure(.resources, detail: shortage)))
@@ -142,34 +140,36 @@ public final class ProbeAttempt {
         }
     }
 
-    private func ask(_ address: ScopedAddress) {
+    private func test(_ address: ScopedAddress) {
         self.address = address
-        asked = loop.clock.boot
-        let exchange = makeExchange(address)
-        self.exchange = exchange
-        exchange.start { [weak self] result in self?.finish(result) }
-    }
-
-    private func makeExchange(_ address: ScopedAddress) -> any ProbeExchange {
-        let route = definition.route
-        switch (definition.method, definition.target) {
-        case (.tcp, .host(_, let port)):
-            return ConnectExchange(to: SocketAddress(address, port: port ?? 0), route: route, loop: loop)
-        case (.http, .page(let page)):
-            return PageExchange(page, at: address, expecting: definition.page, route: route, client: pages)
-        case (.dns, .domain(let name)):
-            let port = AddressPlan.server(definition, surroundings)?.port ?? 53
-            let server = SocketAddress(address, port: port)
-            return NameExchange(name, asking: server, definition.question, route: route, loop: loop)
-        default: return EchoExchange(to: address, route: route, loop: loop)
+        tested = loop.clock.boot
+        switch definition.method.test(definition, at: address, context) {
+        case .probe(let probe):
+            exchange = ProbeRunner(startingNow: probe, loop: loop) { [weak self] result, traffic in
+                var result = result
+                (result.sent, result.received) = (traffic.bytesSent, traffic.bytesReceived)
+                self?.finish(result)
+            }
+        case .page(let page):
+            exchange = PageExchange(
+                page,
+                at: address,
+                expecting: definition.page,
+                route: definition.route,
+                client: pages
+            ) { [weak self] in self?.finish($0) }
+        case nil:
+            let detail = "\(definition.target) is no target of method \(definition.method.rawValue)"
+            finish(ProbeResult(.notAssessed(advice: detail)))
         }
     }
 
-    private func expire(isStarved: Bool) {
+    private func expire(isDelayed: Bool) {
         timer = nil
         let gap = exchange?.gap.map { ": \($0)" } ?? ""
-        let sent = exchange?.cancel() ?? 0
-        guard !isStarved else { return finish(ProbeResult(.notAssessed(advice: Starvation.text), sent: sent)) }
+        let sent = exchange?.bytesSent ?? 0
+        exchange?.cancel()
+        guard !isDelayed else { return finish(ProbeResult(.notAssessed(advice: SchedulingDelay.text), sent: sent)) }
         let isLookingUp = exchange == nil && lookup != nil
         if isLookingUp, let shortage = Shortage.current(loop) {
             return finish(ProbeResult(.failure(.resources, detail: shortage), sent: sent))
@@ -185,11 +185,11 @@ public final class ProbeAttempt {
         guard !isOver else { return }
         isOver = true
         var result = result
-        result.duration = max(.zero, loop.clock.boot - asked - result.lateness)
+        result.duration = max(.zero, loop.clock.boot - tested - result.lateness)
         result.address = address
         result.resolution = resolution
         release()
-        // Whoever cancels between the end and the call is not called.
+        // Not called if cancelled before it runs.
         loop.deferring { [self] in if !isCanceled { completion(result) } }
     }
 
@@ -204,7 +204,7 @@ public final class ProbeAttempt {
         if let timer { loop.cancel(timer) }
         timer = nil
         endLookup()
-        _ = exchange?.cancel()
+        exchange?.cancel()
         exchange = nil
     }
 }
@@ -220,24 +220,24 @@ extension ProbeDefinition {
     }
 }
 
-/// Whom an attempt asks: decided from the definition and the surroundings.
+/// The address that an attempt tests, by its definition and the context.
 enum AddressPlan: Equatable {
-    case ask(ScopedAddress)
+    case test(ScopedAddress)
     /// The first address of this name.
     case lookUp(String)
-    /// Nobody; this is the result.
+    /// None; this is the result.
     case impossible(ProbeResult)
 
-    init(_ definition: ProbeDefinition, _ surroundings: ProbeSurroundings) {
+    init(_ definition: ProbeDefinition, _ context: ProbeContext) {
         if let address = definition.address {
-            self = .ask(address)
+            self = .test(address)
             return
         }
         let host: ProbeHost
         switch definition.target {
         case .gateway:
-            let interface = definition.route.interface.map { surroundings.interfaceNames[$0] ?? $0 }
-            let wanted = surroundings.gateways.first { gateway in
+            let interface = definition.route.interface.map { context.interfaceNames[$0] ?? $0 }
+            let wanted = context.gateways.first { gateway in
                 (interface.map { $0 == gateway.interface } ?? true)
                     && (definition.family.map { $0 == gateway.family } ?? true)
             }
@@ -249,7 +249,7 @@ enum AddressPlan: Equatable {
         case .host(let other, _): host = other
         case .page(let page): host = page.host
         case .domain:
-            guard let server = Self.server(definition, surroundings) else {
+            guard let server = Self.server(definition, context) else {
                 self = .impossible(ProbeResult(.failure(.dns, detail: "no name server is configured")))
                 return
             }
@@ -265,14 +265,14 @@ enum AddressPlan: Equatable {
                 self = .impossible(ProbeResult(.failure(.unreachable, detail: detail)))
                 return
             }
-            self = .ask(address)
+            self = .test(address)
         }
     }
 
     /// The name server of a DNS probe: its own, or the first one of the system; `nil` when there is none.
-    static func server(_ definition: ProbeDefinition, _ surroundings: ProbeSurroundings) -> SocketAddress? {
+    static func server(_ definition: ProbeDefinition, _ context: ProbeContext) -> SocketAddress? {
         if let server = definition.question.server { return server }
-        let fitting = surroundings.servers.first { server in
+        let fitting = context.servers.first { server in
             definition.family.map { $0 == server.address.address.family } ?? true
         }
         return fitting.map { SocketAddress($0.address, port: $0.port ?? 53) }

@@ -69,7 +69,7 @@ internal import LinuxIO
             target.authorities ?? "",
             { context, bytes, count in
                 let line = unsafe Array(UnsafeRawBufferPointer(start: bytes, count: count))
-                unsafe LoadRequest.at(context)?.head.take(line)
+                unsafe LoadRequest.at(context)?.head.append(line)
                 return 1
             },
             { context, _, count in unsafe LoadRequest.at(context)?.take(count) ?? false ? 1 : 0 },
@@ -146,7 +146,7 @@ internal import LinuxIO
         guard let socket = connection?.rawValue else { return }
         var bytes = [UInt8](repeating: 0, count: 64)
         let count = unsafe recv(socket, &bytes, bytes.count, Int32(MSG_DONTWAIT))
-        if count > 0 { head.take(Array(bytes.prefix(count).prefix { $0 != 10 })) }
+        if count > 0 { head.append(Array(bytes.prefix(count).prefix { $0 != 10 })) }
     }
 
     // MARK: - What is known of it

@@ -165,7 +165,7 @@ struct ProbeRequest: Hashable {
     /// What a right target looks like.
     var explanation: String {
         let target = PrintableText.quote(target ?? "")
-        return "TARGET is \(target), expected \(ProbeTarget.expectation(effectiveMethod))"
+        return "TARGET is \(target), expected \(effectiveMethod.targetForm)"
     }
 
     /// What is wrong with the command line; `nil` when nothing is.

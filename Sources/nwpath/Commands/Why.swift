@@ -165,8 +165,8 @@ struct Why: Command {
     }
 
     private func explain(_ name: String, _ explainer: Explainer<KernelTable>) -> Answer {
-        let isCut = !HostLookup.isAskedOnLink(name) && Self.blockade(explainer) != nil
-        let limit = isCut ? min(timeout, HostLookup.patienceWithoutWay) : timeout
+        let isCut = !HostLookup.isResolvedOnLink(name) && Self.blockade(explainer) != nil
+        let limit = isCut ? min(timeout, HostLookup.timeoutWithoutRoute) : timeout
         let found = WhyResolver.resolve(name, limit: limit)
         var reason = "the name servers did not answer in time"
         switch found {

@@ -17,7 +17,7 @@ final class DirectProbe {
     private let definition: ProbeDefinition
     private let loop: EventLoop
     private let pages: PageClient
-    private let surroundings: ProbeSurroundings
+    private let context: ProbeContext
     private var attempt: ProbeAttempt?
     private var tally = ProbeTally()
     private var isInterrupted = false
@@ -30,7 +30,7 @@ final class DirectProbe {
             throw CommandFailure("cannot make an event loop: \(error)", .negative)
         }
         pages = PageClient(loop: loop)
-        surroundings = Self.surroundings(of: definition)
+        context = Self.context(of: definition)
     }
 
     /// Makes the attempts one after another, each a pause after the start of the one before; `count` 0 is without end.
@@ -53,7 +53,7 @@ final class DirectProbe {
 
     private func go(count: Int, pause: Duration, _ report: ProbeReport) {
         let next = loop.clock.boot + pause
-        attempt = ProbeAttempt(definition, surroundings: surroundings, loop: loop, pages: pages) {
+        attempt = ProbeAttempt(definition, context: context, loop: loop, pages: pages) {
             [unowned self] result in
             attempt = nil
             tally.take(result)
@@ -65,20 +65,20 @@ final class DirectProbe {
         }
     }
 
-    private static func surroundings(of definition: ProbeDefinition) -> ProbeSurroundings {
-        var surroundings = ProbeSurroundings()
+    private static func context(of definition: ProbeDefinition) -> ProbeContext {
+        var context = ProbeContext()
         if definition.target == .gateway {
             let kernel = try? LiveKernel()
             let links = (try? kernel?.links())?.values ?? []
-            surroundings.gateways = kernel.map { gateways($0, links) } ?? []
+            context.gateways = kernel.map { gateways($0, links) } ?? []
             for link in links {
-                for name in link.alternativeNames { surroundings.interfaceNames[name] = link.name }
+                for name in link.alternativeNames { context.interfaceNames[name] = link.name }
             }
         }
         let dns = ExplanationReader.nameServers(at: "/etc/resolv.conf")
-        if definition.method == .dns { surroundings.servers = dns.servers }
-        if definition.isNamed { surroundings.blockade = blockade(dns) }
-        return surroundings
+        if definition.method == .dns { context.servers = dns.servers }
+        if definition.isNamed { context.blockade = blockade(dns) }
+        return context
     }
 
     private static func blockade(_ dns: DNSConfiguration) -> String? {

@@ -1,0 +1,97 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import Diagnosis
+internal import Probes
+
+extension Check {
+    /// The path beyond the gateway: each anchor by each of its addresses.
+    ///
+    /// Three echo requests, two TCP connections that are closed at once, six datagrams where the anchor sends them back.
+    static let anchors = Check(.network) { $0.testAnchors() }
+}
+
+extension ExaminationState {
+    fileprivate mutating func testAnchors() {
+        for route in facts.routes where route.isOpen {
+            var reach = ReachEvidence(route.family)
+            reach.anchors = order.targets.anchors.compactMap { anchor in
+                anchor.address(route.family).map { ReachEvidence.Anchor(anchor.name, $0) }
+            }
+            guard !reach.anchors.isEmpty else { continue }
+            evidence.reach.append(reach)
+            for number in reach.anchors.indices { test(evidence.reach.count - 1, number) }
+        }
+        if evidence.reach.isEmpty && order.targets.anchors.contains(where: { $0.ipv4 != nil || $0.ipv6 != nil }) {
+            evidence.gaps[.wan] = "no route to test over"
+            evidence.gaps[.transport] = evidence.gaps[.wan]
+        }
+    }
+
+    private mutating func test(_ index: Int, _ number: Int) {
+        let anchor = evidence.reach[index].anchors[number]
+        sendTrain(.echo, to: anchor.address, count: 3) { state, result in
+            state.evidence.reach[index].anchors[number].echo = result.answered
+            state.roundTrips[anchor.address] = result.median
+            state.record(result.faults, at: index, from: anchor.address)
+        }
+        if let port = order.targets.echoPort {
+            sendTrain(.datagram(port: port), to: anchor.address, count: 6) { state, result in
+                state.evidence.reach[index].anchors[number].datagrams = result.answered
+                state.roundTrips[anchor.address] = state.roundTrips[anchor.address] ?? result.median
+                state.record(result.faults, at: index, from: anchor.address)
+            }
+        }
+        for port in Set([order.targets.httpPort, order.targets.httpsPort]) {
+            connect(to: anchor.address, port: port) { state, connection in
+                state.evidence.reach[index].anchors[number].ports[port] = connection
+                // A connection is a packet that no local filter refused.
+                if connection == .connected { state.count(anchor.address.family, attempts: 1, refused: 0) }
+            }
+        }
+    }
+
+    private mutating func sendTrain(
+        _ kind: TrainKind,
+        to address: IPAddress,
+        count: Int,
+        record: @escaping (inout ExaminationState, TrainResult) -> Void
+    ) {
+        let (pace, timeout) = (Duration.milliseconds(50), Duration.milliseconds(1500))
+        let train = PacketTrain(kind, to: ScopedAddress(address), count: count, pace: pace, timeout: timeout)
+        send(.wan, train) { state, result, _ in
+            if result.received == 0, let advice = result.advice { state.evidence.gaps[.wan] = advice }
+            record(&state, result)
+        }
+    }
+
+    /// ICMP errors about packets with the usual hop limit: one that ran out proves a loop.
+    private mutating func record(_ faults: Set<PacketFault>, at index: Int, from anchor: IPAddress) {
+        for fault in faults {
+            guard let speaker = fault.speaker, speaker != anchor else { continue }
+            switch fault.kind {
+            case .unreachable: evidence.reach[index].unreachableFrom = speaker
+            case .hopLimit: evidence.reach[index].loopAt = speaker
+            case .portClosed, .tooBig, .other: break
+            }
+        }
+    }
+
+    private mutating func connect(
+        to address: IPAddress,
+        port: UInt16,
+        record: @escaping (inout ExaminationState, ReachEvidence.Connection) -> Void
+    ) {
+        let target = ProbeTarget.host(.address(ScopedAddress(address)), port: port)
+        attempt(.transport, ProbeDefinition(name: "port", method: .tcp, target: target)) { state, result in
+            if let shortage = result.shortage { state.record(shortage: shortage, at: .transport) }
+            switch result.reason {
+            case nil where result.isSuccess: record(&state, .connected)
+            case .refused: record(&state, .refused)
+            case .timeout, .unreachable, .blocked: record(&state, .silent)
+            // It could not be tested.
+            default: break
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import Diagnosis
+internal import Netlink
+internal import Probes
+
+extension Check {
+    /// Whether packets from each own address are answered: five echo requests to one anchor from up to four addresses
+    /// that the kernel would not choose by itself.
+    static let sources = Check(.depth) { state in
+        for index in state.evidence.reach.indices where state.evidence.reach[index].isAlive == true {
+            state.testSources(index)
+        }
+    }
+}
+
+extension ExaminationState {
+    fileprivate mutating func testSources(_ index: Int) {
+        let reach = evidence.reach[index]
+        let anchors = reach.anchors.compactMap { anchor in kind(of: anchor).map { (anchor.address, $0) } }
+        guard let (anchor, kind) = anchors.first,
+            let number = evidence.sending.firstIndex(where: { $0.family == reach.family }),
+            case .success(let answer) = kernel.lookup(RouteQuery(anchor, kind: .decision)),
+            let usual = answer.preferredSource
+        else { return }
+        let choice = SourceChoice(usual: usual, mainIndex: answer.legs.first?.index ?? 0)
+        let others = facts.links.flatMap { link -> [IPAddress] in
+            let held = choice.sources(of: facts.addresses[link.index] ?? [], on: link)
+            return link.index == choice.mainIndex || leads(link, to: anchor) ? held : []
+        }
+        guard !others.isEmpty else { return }
+        evidence.sending[number].sources = [.init(usual, answers: true)]
+        for source in others.prefix(4) {
+            var route = ProbeRoute()
+            route.source = source
+            let train = PacketTrain(
+                kind,
+                to: ScopedAddress(anchor),
+                route: route,
+                count: 5,
+                pace: .milliseconds(60),
+                timeout: .milliseconds(1200)
+            )
+            send(.local, train, isCounted: false) { state, result, _ in
+                guard result.sent > 0, result.failure != .resources else { return }
+                state.evidence.sending[number].sources.append(.init(source, answers: result.received > 0))
+            }
+        }
+    }
+}
+
+/// Which own addresses should be answered from the Internet as the usual one is.
+struct SourceChoice {
+    /// The address that the kernel chooses.
+    let usual: IPAddress
+    /// The interface that packets leave by.
+    let mainIndex: Int
+
+    /// The further addresses of a link that are good for the same: as public or as private as the usual one, lasting,
+    /// and in use.
+    func sources(of held: [InterfaceAddress], on link: Link) -> [IPAddress] {
+        guard link.flags.contains(.up) else { return [] }
+        return held.filter { entry in
+            entry.address != usual && entry.address.family == usual.family
+                && !entry.address.isLinkLocal && !entry.address.isLoopback
+                && entry.address.isPrivate == usual.isPrivate
+                && entry.flags.isDisjoint(with: [.tentative, .duplicateDetected, .deprecated])
+                // Of IPv4 the same bit says that it is not the first of its subnet.
+                && (entry.address.family == .ipv4 || !entry.flags.contains(.temporary))
+        }.map(\.address)
+    }
+}

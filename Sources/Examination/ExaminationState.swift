@@ -1,0 +1,203 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import Diagnosis
+internal import LinuxIO
+internal import Netlink
+internal import PathModel
+internal import Probes
+
+/// What an examination knows, and the tasks that it wants started; checks change it, without a socket or a timer.
+struct ExaminationState {
+    let order: ExaminationOrder
+    let kernel: any KernelSource
+    var facts = KernelFacts()
+    var evidence = Evidence()
+    /// Queued by checks; the examiner starts and removes them.
+    var tasks: [CheckTask] = []
+    var bytes = (sent: 0, received: 0)
+    /// Whether the destination's name is being looked up.
+    var isLookingUp = false
+    var hasRequestedPage = false
+    /// APIs of captive portals that were queried.
+    var portals: Set<PageAddress> = []
+    var roundTrips: [IPAddress: Duration] = [:]
+    /// The addresses of the hosts of a load test, and how many names are still looked up.
+    var load = (addresses: [String: ScopedAddress](), lookups: 0)
+
+    init(_ order: ExaminationOrder, kernel: any KernelSource) {
+        self.order = order
+        self.kernel = kernel
+    }
+
+    // MARK: - Tasks
+
+    /// Queues a probe; with a `family` its packets count as those of it, of which a packet filter may drop some.
+    mutating func run<Result>(
+        _ layer: Layer,
+        _ probe: any Probe<Result>,
+        family: AddressFamily? = nil,
+        record: @escaping (inout ExaminationState, Result, ProbeTraffic) -> Void
+    ) {
+        tasks.append(
+            CheckTask(layer: layer) { context in
+                ProbeRunner(probe, loop: context.loop) { result, traffic in
+                    context.finish { state in
+                        state.count(sent: traffic.bytesSent, received: traffic.bytesReceived)
+                        if let family { state.count(family, attempts: traffic.packets, refused: traffic.refused) }
+                        record(&state, result, traffic)
+                    }
+                }
+            }
+        )
+    }
+
+    /// Queues a train of packets, which count as those of its family unless `isCounted` is false.
+    mutating func send(
+        _ layer: Layer,
+        _ train: PacketTrain,
+        isCounted: Bool = true,
+        record: @escaping (inout ExaminationState, TrainResult, ProbeTraffic) -> Void
+    ) {
+        run(layer, train) { state, result, traffic in
+            // The kernel reports no drop of an ICMPv6 echo request by a filter (ping_v6_sendmsg).
+            let isReported = train.kind != .echo || train.family == .ipv4
+            let attempts = isReported ? traffic.packets : result.received
+            if isCounted { state.count(train.family, attempts: attempts, refused: traffic.refused) }
+            record(&state, result, traffic)
+        }
+    }
+
+    /// Queues an attempt of a probe as `probes.active` configures it.
+    mutating func attempt(
+        _ layer: Layer,
+        _ definition: ProbeDefinition,
+        record: @escaping (inout ExaminationState, ProbeResult) -> Void
+    ) {
+        tasks.append(
+            CheckTask(layer: layer) { context in
+                ProbeAttempt(definition, context: ProbeContext(), loop: context.loop, pages: context.pages) { result in
+                    context.finish { state in
+                        state.count(sent: result.sent, received: result.received)
+                        record(&state, result)
+                    }
+                }
+            }
+        )
+    }
+
+    /// Queues a look-up of a name by the C library.
+    mutating func lookUp(
+        _ layer: Layer,
+        _ name: String,
+        limit: Duration,
+        record: @escaping (inout ExaminationState, HostLookupResult) -> Void
+    ) {
+        tasks.append(
+            CheckTask(layer: layer) { context in
+                HostLookup(name, limit: limit, loop: context.loop) { result in
+                    context.finish { state in record(&state, result) }
+                }
+            }
+        )
+    }
+
+    // MARK: - Counts
+
+    mutating func count(sent: Int, received: Int) {
+        bytes.sent += sent
+        bytes.received += received
+    }
+
+    /// Counts packets that were handed to the kernel, and those that a local filter refused.
+    mutating func count(_ family: AddressFamily, attempts: Int, refused: Int) {
+        guard let index = evidence.sending.firstIndex(where: { $0.family == family }) else { return }
+        evidence.sending[index].attempts += attempts
+        evidence.sending[index].refused += refused
+    }
+
+    /// Records that a layer could not be tested, because this machine lacks what a socket needs.
+    mutating func record(shortage: String, at layer: Layer) {
+        evidence.gaps[layer] = shortage
+        evidence.shortage = shortage
+    }
+
+    // MARK: - Facts
+
+    /// Reads the kernel's facts and begins the evidence with them.
+    mutating func readKernel(at now: Duration) throws(NetlinkError) {
+        facts = try KernelFactsReader(kernel: kernel, policy: order.policy, targets: order.targets).read(at: now)
+        evidence.links = facts.links.map { LinkEvidence($0, facts.addresses[$0.index] ?? []) }
+        evidence.sending = facts.routes.map { route in
+            var sending = SendEvidence(route.family)
+            sending.route = route.route
+            return sending
+        }
+        evidence.gateways = facts.routes.flatMap { route in
+            route.legs.compactMap { leg in
+                leg.gateway.flatMap { gateway in
+                    facts.link(leg.index).map { GatewayEvidence(gateway, on: $0.name) }
+                }
+            }
+        }
+        let servers = order.servers.map { servers in
+            servers.map { server in
+                var evidence = NameServerEvidence(server.address.address)
+                evidence.isQueriedOverTCP = server.isQueriedOverTCP
+                return evidence
+            }
+        }
+        evidence.dns = servers.map { .known($0) } ?? .unknown(because: "name servers unknown")
+    }
+
+    var hasCarrier: Bool { evidence.links.contains { $0.isUp && $0.hasCarrier } }
+
+    /// The certificates that a host's must verify against: of an anchor, those that the configuration names.
+    func authorities(of host: ProbeHost) -> String? {
+        let isAnchor = order.targets.anchors.contains { anchor in
+            switch host {
+            case .name(let name): anchor.host?.lowercased() == name.lowercased()
+            case .address(let address): [anchor.ipv4, anchor.ipv6].contains(address.address)
+            }
+        }
+        return isAnchor ? order.targets.authorities : nil
+    }
+
+    /// How an anchor sends packets back; `nil` when it does not.
+    func kind(of anchor: ReachEvidence.Anchor) -> TrainKind? {
+        if anchor.echo.value == true { return .echo }
+        guard let port = order.targets.echoPort, anchor.datagrams.value == true else { return nil }
+        return .datagram(port: port)
+    }
+
+    /// Whether a device that is no tunnel has a router of its own on the path to an address.
+    func leads(_ link: Link, to address: IPAddress) -> Bool {
+        guard !facts.tunnels.contains(link.index), link.flags.contains(.up) else { return false }
+        let query = RouteQuery(address, kind: .decision, outputInterface: link.index)
+        guard case .success(let answer) = kernel.lookup(query) else { return false }
+        return answer.legs.contains { $0.index == link.index && $0.gateway != nil }
+    }
+}
+
+extension TrainResult {
+    /// Whether anything came back; not known when nothing could be sent.
+    var answered: Assessment<Bool> {
+        if received == 0, let advice { return .unknown(because: advice) }
+        return .known(received > 0)
+    }
+}
+
+extension ProbeResult {
+    /// Why nothing was found out; `nil` when something was.
+    var gap: String? {
+        if case .notAssessed(let advice) = outcome { advice } else { shortage }
+    }
+}
+
+/// Labels that were never queried before.
+enum RandomLabel {
+    /// Twelve letters.
+    static func make() -> String {
+        String(decoding: (0..<12).map { _ in UInt8.random(in: UInt8(ascii: "a")...UInt8(ascii: "z")) }, as: UTF8.self)
+    }
+}

@@ -1,0 +1,92 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Addressing
+import LinuxIO
+import TestSupport
+import Testing
+
+@testable import Probes
+
+@Suite struct TracerouteResultTests {
+    private static let end = IPAddress.v4(9)
+
+    private static func taking(_ faults: [(Int, PacketFault.Kind, IPAddress?)]) -> TracerouteResult {
+        var result = TracerouteResult(destination: end)
+        for (distance, kind, speaker) in faults {
+            result.record(PacketFault(speaker: speaker, kind: kind), distance: distance)
+        }
+        return result
+    }
+
+    @Test func `hops are put in order, and each counts once`() {
+        let result = Self.taking([
+            (3, .hopLimit, .v4(3)), (1, .hopLimit, .v4(1)), (1, .hopLimit, .v4(7)), (2, .hopLimit, nil),
+        ])
+        #expect(result.hops == [Hop(distance: 1, address: .v4(1)), Hop(distance: 3, address: .v4(3))])
+        #expect(result.unreachableFrom == nil && !result.isArrived)
+    }
+
+    @Test func `what is said of the end is no hop`() {
+        let arrived = Self.taking([(4, .portClosed, Self.end)])
+        #expect(arrived.isArrived && arrived.hops.isEmpty)
+        #expect(!Self.taking([(4, .portClosed, .v4(5))]).isArrived)
+        let barred = Self.taking([(4, .unreachable, .v4(5)), (5, .unreachable, .v4(6))])
+        #expect(barred.unreachableFrom == .v4(5))
+        #expect(
+            Self.taking([(4, .unreachable, Self.end), (4, .tooBig, .v4(5)), (4, .other, .v4(5))])
+                == TracerouteResult(destination: Self.end)
+        )
+    }
+}
+
+@Suite(.inNamespace) struct TracerouteTests {
+    private static func trace(
+        _ network: ProbeNetwork,
+        _ address: String
+    ) async throws -> (result: TracerouteResult, traffic: ProbeTraffic) {
+        let to = ScopedAddress(try #require(IPAddress(address)))
+        return try await network.run(Traceroute(to: to, limit: .seconds(3)))
+    }
+
+    @Test(arguments: [("198.51.100.2", "192.0.2.2"), ("2001:db8:1::2", "2001:db8::2")])
+    func `the routers on the way are found, and the end ends it`(address: String, router: String) async throws {
+        let network = try ProbeNetwork()
+        let beyond = try network.extend()
+        let result = try await Self.trace(network, address).result
+        #expect(result.hops == [Hop(distance: 1, address: try #require(IPAddress(router)))])
+        #expect(result.isArrived && result.unreachableFrom == nil)
+        withExtendedLifetime(beyond) {}
+    }
+
+    @Test(arguments: [("198.51.100.2", "192.0.2.2"), ("2001:db8:1::2", "2001:db8::2")])
+    func `where packets vanish, the last router is known`(address: String, router: String) async throws {
+        let network = try ProbeNetwork()
+        let beyond = try network.extend()
+        try ProbeNetwork.filter(network.far, hook: "forward", ["drop"])
+        let (result, traffic) = try await Self.trace(network, address)
+        #expect(result.hops.map(\.distance) == [1] && !result.isArrived)
+        #expect(result.hops.first?.address == IPAddress(router) && traffic.packets == Traceroute.reach)
+        #expect(traffic.bytesSent == 32 * Traceroute.reach && traffic.refused == 0)
+        withExtendedLifetime(beyond) {}
+    }
+
+    @Test(arguments: [("198.51.100.77", "192.0.2.2"), ("2001:db8:2::2", "2001:db8::2")])
+    func `a router that knows no way says so`(address: String, router: String) async throws {
+        let network = try ProbeNetwork()
+        let beyond = try network.extend()
+        try network.near.ipBatch(["route add 2001:db8:2::/64 via 2001:db8::2"])
+        try network.far.ip("route add unreachable 198.51.100.77/32")
+        let result = try await Self.trace(network, address).result
+        #expect(result.unreachableFrom == IPAddress(router))
+        withExtendedLifetime(beyond) {}
+    }
+
+    @Test func `a filter of the own machine is counted, and what is given up is not heard of`() async throws {
+        let network = try ProbeNetwork()
+        try ProbeNetwork.filter(network.near, hook: "output", ["oif != lo drop"])
+        let (result, traffic) = try await Self.trace(network, ProbeNetwork.peer4)
+        #expect(traffic.refused == Traceroute.reach && result.hops.isEmpty)
+        let to = ScopedAddress(try #require(IPAddress(ProbeNetwork.peer4)))
+        #expect(await network.isSilentWhenCancelled(Traceroute(to: to, limit: .milliseconds(10))))
+    }
+}
