@@ -16,7 +16,7 @@ public struct MulticastDNSResult: Hashable, Sendable {
 /// Sends a host on the link the same multicast DNS query (RFC 6762) by the group and by unicast.
 ///
 /// It sends two messages of about 80 bytes to the group, a second apart, and up to three to the host. It joins the group
-/// meanwhile and shares its port with other programs, from which it takes nothing: it is bound to the group, not to an
+/// meanwhile and shares its port with other programs, whose packets it does not receive: it is bound to the group, not an
 /// own address.
 package struct MulticastDNSProbe: Probe {
     /// When the group is queried again: an answer is repeated after a second at the earliest (section 6).
