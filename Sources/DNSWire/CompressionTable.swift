@@ -34,7 +34,7 @@ struct CompressionTable: Sendable {
     /// Takes note of a name that is not known yet.
     mutating func insert(_ fingerprint: UInt64, at offset: UInt16) {
         entries.append(Entry(fingerprint: fingerprint, offset: offset))
-        if 2 * entries.count > slots.count { spread(over: max(32, 2 * slots.count)) } else { place(entries.count) }
+        if 2 * entries.count > slots.count { spread(over: max(32, 2 * slots.count)) } else { insert(entries.count) }
     }
 
     /// Forgets all names but the first `count`.
@@ -46,10 +46,10 @@ struct CompressionTable: Sendable {
 
     private mutating func spread(over size: Int) {
         slots = [UInt16](repeating: 0, count: size)
-        for number in entries.indices { place(number + 1) }
+        for number in entries.indices { insert(number + 1) }
     }
 
-    private mutating func place(_ number: Int) {
+    private mutating func insert(_ number: Int) {
         var slot = Int(truncatingIfNeeded: entries[number - 1].fingerprint) & (slots.count - 1)
         while slots[slot] != 0 { slot = (slot + 1) & (slots.count - 1) }
         slots[slot] = UInt16(number)

@@ -20,7 +20,7 @@ public struct DomainName: Sendable {
 
     init(wire: [UInt8]) {
         self.wire = wire
-        fingerprint = Fingerprint.ofFolded(wire.span)
+        fingerprint = Fingerprint.ofNormalized(wire.span)
     }
 
     /// The root: no labels.

@@ -6,7 +6,7 @@ enum Fingerprint {
     private static let secret = UInt64(truncatingIfNeeded: Hasher().finalize())
 
     /// A number for the bytes, ASCII letters folded.
-    static func ofFolded(_ bytes: Span<UInt8>) -> UInt64 { of(bytes, from: 0, fold) }
+    static func ofNormalized(_ bytes: Span<UInt8>) -> UInt64 { of(bytes, from: 0, fold) }
 
     /// A number for the bytes from `start` on; each eight of them go through `change`.
     @inline(__always)

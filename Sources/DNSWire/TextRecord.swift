@@ -60,7 +60,7 @@ public struct TextRecord: Hashable, Sendable {
 
     /// The first pair with this key, in any case.
     public subscript(key: String) -> Entry? {
-        let folded = key.utf8.map(DomainName.fold)
-        return entries.first { $0.key.utf8.map(DomainName.fold) == folded }
+        let normalized = key.utf8.map(DomainName.fold)
+        return entries.first { $0.key.utf8.map(DomainName.fold) == normalized }
     }
 }

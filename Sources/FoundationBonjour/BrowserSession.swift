@@ -29,14 +29,14 @@ final class BrowserSession: EngineSession {
     private let sink: (BrowserEvent) -> Void
     private var query: RecordQuery?
     /// On which interfaces a service is: it is found on the first one, and gone from the last one.
-    private var places: [BrowserEvent.Name: Set<Int>] = [:]
+    private var interfaceIndexes: [BrowserEvent.Name: Set<Int>] = [:]
 
     /// Begins to look.
     init(_ pointer: DomainName, engines: Engines, sink: @escaping (BrowserEvent) -> Void) {
         self.engines = engines
         self.sink = sink
         engines.multicast.retain()
-        query = RecordQuery(engines.multicast.engine, name: pointer, types: [.ptr]) { [unowned self] in take($0) }
+        query = RecordQuery(engines.multicast.engine, name: pointer, types: [.ptr]) { [unowned self] in handle($0) }
     }
 
     func end() {
@@ -44,17 +44,17 @@ final class BrowserSession: EngineSession {
         engines.multicast.release()
     }
 
-    private func take(_ event: RecordEvent) {
+    private func handle(_ event: RecordEvent) {
         switch event {
         case .added(let answer):
             guard let name = Self.name(in: answer) else { return }
-            places[name, default: []].insert(answer.interfaceIndex)
-            if places[name]?.count == 1 { sink(.found(name)) }
+            interfaceIndexes[name, default: []].insert(answer.interfaceIndex)
+            if interfaceIndexes[name]?.count == 1 { sink(.found(name)) }
         case .removed(let answer, _):
-            guard let name = Self.name(in: answer), var left = places[name],
+            guard let name = Self.name(in: answer), var left = interfaceIndexes[name],
                 left.remove(answer.interfaceIndex) != nil
             else { return }
-            places[name] = left.isEmpty ? nil : left
+            interfaceIndexes[name] = left.isEmpty ? nil : left
             if left.isEmpty { sink(.removed(name)) }
         }
     }

@@ -37,7 +37,7 @@ open class NetService: NSObject {
     /// The session of publishing or resolving, and that of monitoring.
     private var session: UInt64 = 0
     private var monitor: UInt64 = 0
-    private var mailbox: RunLoopMailbox<(session: UInt64, event: ServiceEvent)>?
+    private var runLoopQueue: RunLoopQueue<(session: UInt64, event: ServiceEvent)>?
 
     /// A service to be published; an empty name is that of the machine.
     public init(domain: String, type: String, name: String, port: Int32) {
@@ -46,8 +46,8 @@ open class NetService: NSObject {
         self.name = name
         self.port = Int(port)
         super.init()
-        mailbox = RunLoopMailbox { [weak self] events in
-            for event in events { self?.take(event.event, of: event.session) }
+        runLoopQueue = RunLoopQueue { [weak self] events in
+            for event in events { self?.handle(event.event, of: event.session) }
         }
         schedule(in: .current, forMode: .default)
     }
@@ -80,12 +80,12 @@ open class NetService: NSObject {
 
     /// Calls the delegate in this mode of this run loop, too.
     public func schedule(in aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
-        mailbox?.schedule(in: aRunLoop, forMode: mode)
+        runLoopQueue?.schedule(in: aRunLoop, forMode: mode)
     }
 
     /// Calls the delegate no more in this mode of this run loop.
     public func remove(from aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
-        mailbox?.remove(from: aRunLoop, forMode: mode)
+        runLoopQueue?.remove(from: aRunLoop, forMode: mode)
     }
 
     // MARK: - Publishing
@@ -157,7 +157,7 @@ open class NetService: NSObject {
     open func stop() {
         guard activity != .idle else { return }
         finish()
-        mailbox?.post((session, .stopped))
+        runLoopQueue?.post((session, .stopped))
     }
 
     // MARK: - Monitoring
@@ -169,8 +169,8 @@ open class NetService: NSObject {
         else { return }
         let id = EngineThread.makeID()
         monitor = id
-        thread.perform { [mailbox] engines in
-            engines.add(TextSession(identity.instances, engines: engines) { mailbox?.post((id, $0)) }, as: id)
+        thread.perform { [runLoopQueue] engines in
+            engines.add(TextSession(identity.instances, engines: engines) { runLoopQueue?.post((id, $0)) }, as: id)
         }
     }
 
@@ -200,8 +200,8 @@ open class NetService: NSObject {
             guard let thread = engineThread() else { throw .unknownError }
             activity = next
             session = id
-            thread.perform { [mailbox] engines in
-                if let session = make(engines, { mailbox?.post((id, $0)) }) { engines.add(session, as: id) }
+            thread.perform { [runLoopQueue] engines in
+                if let session = make(engines, { runLoopQueue?.post((id, $0)) }) { engines.add(session, as: id) }
             }
             return true
         } catch {
@@ -222,7 +222,7 @@ open class NetService: NSObject {
         session = EngineThread.makeID()
     }
 
-    private func take(_ event: ServiceEvent, of id: UInt64) {
+    private func handle(_ event: ServiceEvent, of id: UInt64) {
         // What was stopped since is told no more.
         guard id == session || id == monitor || event == .stopped else { return }
         switch event {

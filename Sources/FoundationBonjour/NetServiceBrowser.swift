@@ -18,12 +18,12 @@ open class NetServiceBrowser: NSObject {
     /// The session of the search; 0 is none.
     private var session: UInt64 = 0
     private var services: [BrowserEvent.Name: NetService] = [:]
-    private var mailbox: RunLoopMailbox<(session: UInt64, event: BrowserEvent)>?
+    private var runLoopQueue: RunLoopQueue<(session: UInt64, event: BrowserEvent)>?
 
     /// A browser that does nothing yet.
     public override init() {
         super.init()
-        mailbox = RunLoopMailbox { [weak self] events in self?.take(events) }
+        runLoopQueue = RunLoopQueue { [weak self] events in self?.handle(events) }
         schedule(in: .current, forMode: .default)
     }
 
@@ -33,12 +33,12 @@ open class NetServiceBrowser: NSObject {
 
     /// Calls the delegate in this mode of this run loop, too.
     open func schedule(in aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
-        mailbox?.schedule(in: aRunLoop, forMode: mode)
+        runLoopQueue?.schedule(in: aRunLoop, forMode: mode)
     }
 
     /// Calls the delegate no more in this mode of this run loop.
     open func remove(from aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
-        mailbox?.remove(from: aRunLoop, forMode: mode)
+        runLoopQueue?.remove(from: aRunLoop, forMode: mode)
     }
 
     // MARK: - Searching
@@ -52,8 +52,8 @@ open class NetServiceBrowser: NSObject {
         do throws(NetService.ErrorCode) {
             let pointer = try Self.pointer(type, domain: domainString)
             let id = try begin()
-            thread?.perform { [mailbox] engines in
-                engines.add(BrowserSession(pointer, engines: engines) { mailbox?.post((id, $0)) }, as: id)
+            thread?.perform { [runLoopQueue] engines in
+                engines.add(BrowserSession(pointer, engines: engines) { runLoopQueue?.post((id, $0)) }, as: id)
             }
         } catch {
             delegate?.netServiceBrowser(self, didNotSearch: error.dictionary)
@@ -72,7 +72,7 @@ open class NetServiceBrowser: NSObject {
         thread?.perform { [session] engines in engines.end(session) }
         session = 0
         services = [:]
-        mailbox?.post((0, .stopped))
+        runLoopQueue?.post((0, .stopped))
     }
 
     // MARK: - Internal
@@ -95,25 +95,25 @@ open class NetServiceBrowser: NSObject {
 
     private func searchForDomains() {
         do throws(NetService.ErrorCode) {
-            mailbox?.post((try begin(), .domain))
+            runLoopQueue?.post((try begin(), .domain))
         } catch {
             delegate?.netServiceBrowser(self, didNotSearch: error.dictionary)
         }
     }
 
-    private func take(_ events: [(session: UInt64, event: BrowserEvent)]) {
-        for (place, entry) in events.enumerated() {
+    private func handle(_ events: [(session: UInt64, event: BrowserEvent)]) {
+        for (index, entry) in events.enumerated() {
             // What was stopped since is told no more; a delegate may stop the search at any time.
             if entry.event == .stopped {
                 delegate?.netServiceBrowserDidStopSearch(self)
             } else if entry.session == session {
-                let rest = events[(place + 1)...]
-                tell(entry.event, moreComing: rest.contains { $0.session == session && $0.event != .stopped })
+                let rest = events[(index + 1)...]
+                report(entry.event, moreComing: rest.contains { $0.session == session && $0.event != .stopped })
             }
         }
     }
 
-    private func tell(_ event: BrowserEvent, moreComing: Bool) {
+    private func report(_ event: BrowserEvent, moreComing: Bool) {
         switch event {
         case .found(let name):
             let service = NetService(domain: name.domain, type: name.type, name: name.name)

@@ -80,7 +80,7 @@ final class ResolveSession: EngineSession {
     private let sink: (ServiceEvent) -> Void
     private var resolve: InstanceResolve?
     private var timer: EventLoop.Timer?
-    private var told: ServiceEvent.Location?
+    private var reported: ServiceEvent.Location?
 
     /// Begins to resolve what has one of these names, for `timeout` at most; zero has no limit.
     init(_ instances: [DomainName], timeout: Duration, engines: Engines, sink: @escaping (ServiceEvent) -> Void) {
@@ -93,8 +93,8 @@ final class ResolveSession: EngineSession {
                 sink(.timedOut)
             }
         }
-        resolve = InstanceResolve(engines.multicast.engine, instances: Set(instances)) { [unowned self] _ in tell() }
-        tell()
+        resolve = InstanceResolve(engines.multicast.engine, instances: Set(instances)) { [unowned self] _ in report() }
+        report()
     }
 
     func end() {
@@ -104,7 +104,7 @@ final class ResolveSession: EngineSession {
     }
 
     /// Tells where the service is, on all interfaces together, when that has changed.
-    private func tell() {
+    private func report() {
         let services = (resolve?.services ?? []).sorted { $0.interfaceIndex < $1.interfaceIndex }
         guard let first = services.first else { return }
         var addresses: [Data] = []
@@ -121,8 +121,8 @@ final class ResolveSession: EngineSession {
             addresses: addresses,
             text: Data(TextRecord(strings: first.rawText).data)
         )
-        guard location != told else { return }
-        told = location
+        guard location != reported else { return }
+        reported = location
         sink(.resolved(location))
     }
 }

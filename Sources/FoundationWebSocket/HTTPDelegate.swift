@@ -15,12 +15,12 @@ final class HTTPDelegate: NSObject, FoundationNetworking.URLSessionDataDelegate,
     /// Keeps the session until it is invalid, as Apple's does.
     func attach(_ session: URLSession) { self.session.withLock { $0 = session } }
 
-    private func tell<Delegate>(_ type: Delegate.Type, _ call: (Delegate, URLSession) -> Void) {
+    private func notify<Delegate>(_ type: Delegate.Type, _ call: (Delegate, URLSession) -> Void) {
         guard let session = session.withLock({ $0 }), let delegate = session.delegate as? Delegate else { return }
         call(delegate, session)
     }
 
-    private func ask<Delegate>(_ type: Delegate.Type) -> (Delegate, URLSession)? {
+    private func resolve<Delegate>(_ type: Delegate.Type) -> (Delegate, URLSession)? {
         guard let session = session.withLock({ $0 }), let delegate = session.delegate as? Delegate else { return nil }
         return (delegate, session)
     }
@@ -38,7 +38,7 @@ final class HTTPDelegate: NSObject, FoundationNetworking.URLSessionDataDelegate,
         didReceive challenge: FoundationNetworking.URLAuthenticationChallenge,
         completionHandler: @escaping Answer
     ) {
-        guard let (delegate, session) = ask((any URLSessionDelegate).self) else {
+        guard let (delegate, session) = resolve((any URLSessionDelegate).self) else {
             return completionHandler(.performDefaultHandling, nil)
         }
         let challenge = URLAuthenticationChallenge(challenge)
@@ -56,7 +56,7 @@ extension HTTPDelegate {
         newRequest request: URLRequest,
         completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        guard let (delegate, session) = ask((any URLSessionTaskDelegate).self) else {
+        guard let (delegate, session) = resolve((any URLSessionTaskDelegate).self) else {
             return completionHandler(request)
         }
         delegate.urlSession(
@@ -74,7 +74,7 @@ extension HTTPDelegate {
         didReceive challenge: FoundationNetworking.URLAuthenticationChallenge,
         completionHandler: @escaping Answer
     ) {
-        guard let (delegate, session) = ask((any URLSessionTaskDelegate).self) else {
+        guard let (delegate, session) = resolve((any URLSessionTaskDelegate).self) else {
             return completionHandler(.performDefaultHandling, nil)
         }
         let challenge = URLAuthenticationChallenge(challenge)
@@ -86,7 +86,9 @@ extension HTTPDelegate {
         task: FoundationNetworking.URLSessionTask,
         needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
     ) {
-        guard let (delegate, session) = ask((any URLSessionTaskDelegate).self) else { return completionHandler(nil) }
+        guard let (delegate, session) = resolve((any URLSessionTaskDelegate).self) else {
+            return completionHandler(nil)
+        }
         delegate.urlSession(session, task: task, needNewBodyStream: completionHandler)
     }
 
@@ -97,7 +99,7 @@ extension HTTPDelegate {
         totalBytesSent: Int64,
         totalBytesExpectedToSend: Int64
     ) {
-        tell((any URLSessionTaskDelegate).self) { delegate, session in
+        notify((any URLSessionTaskDelegate).self) { delegate, session in
             delegate.urlSession(
                 session,
                 task: task,
@@ -113,7 +115,7 @@ extension HTTPDelegate {
         task: FoundationNetworking.URLSessionTask,
         didCompleteWithError error: (any Error)?
     ) {
-        tell((any URLSessionTaskDelegate).self) { $0.urlSession($1, task: task, didCompleteWithError: error) }
+        notify((any URLSessionTaskDelegate).self) { $0.urlSession($1, task: task, didCompleteWithError: error) }
     }
 }
 
@@ -126,12 +128,14 @@ extension HTTPDelegate {
         didReceive response: URLResponse,
         completionHandler: @escaping @Sendable (FoundationNetworking.URLSession.ResponseDisposition) -> Void
     ) {
-        guard let (delegate, session) = ask((any URLSessionDataDelegate).self) else { return completionHandler(.allow) }
+        guard let (delegate, session) = resolve((any URLSessionDataDelegate).self) else {
+            return completionHandler(.allow)
+        }
         delegate.urlSession(session, dataTask: dataTask, didReceive: response, completionHandler: completionHandler)
     }
 
     func urlSession(_: FoundationNetworking.URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-        tell((any URLSessionDataDelegate).self) { $0.urlSession($1, dataTask: dataTask, didReceive: data) }
+        notify((any URLSessionDataDelegate).self) { $0.urlSession($1, dataTask: dataTask, didReceive: data) }
     }
 
     func urlSession(
@@ -140,7 +144,7 @@ extension HTTPDelegate {
         willCacheResponse proposedResponse: CachedURLResponse,
         completionHandler: @escaping @Sendable (CachedURLResponse?) -> Void
     ) {
-        guard let (delegate, session) = ask((any URLSessionDataDelegate).self) else {
+        guard let (delegate, session) = resolve((any URLSessionDataDelegate).self) else {
             return completionHandler(proposedResponse)
         }
         delegate.urlSession(
@@ -156,7 +160,7 @@ extension HTTPDelegate {
         downloadTask: URLSessionDownloadTask,
         didFinishDownloadingTo location: URL
     ) {
-        tell((any URLSessionDownloadDelegate).self) { delegate, session in
+        notify((any URLSessionDownloadDelegate).self) { delegate, session in
             delegate.urlSession(session, downloadTask: downloadTask, didFinishDownloadingTo: location)
         }
     }
@@ -168,7 +172,7 @@ extension HTTPDelegate {
         totalBytesWritten: Int64,
         totalBytesExpectedToWrite: Int64
     ) {
-        tell((any URLSessionDownloadDelegate).self) { delegate, session in
+        notify((any URLSessionDownloadDelegate).self) { delegate, session in
             delegate.urlSession(
                 session,
                 downloadTask: downloadTask,

@@ -21,7 +21,7 @@ struct MessageBox<Message, Receiver> {
     }
 
     /// A message came.
-    mutating func take(_ message: Message) -> [Delivery] {
+    mutating func add(_ message: Message) -> [Delivery] {
         messages.append(message)
         return deliveries()
     }

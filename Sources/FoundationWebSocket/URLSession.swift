@@ -116,10 +116,10 @@ public final class URLSession: NSObject, Sendable {
     /// All requests of HTTP are over.
     func requestsEnded(_ error: (any Error)?) {
         content.withLock { $0.requestsEnd = (error, ()) }
-        tellEnd()
+        reportEnd()
     }
 
-    private func tellEnd() {
+    private func reportEnd() {
         let end = content.withLock { content -> (any URLSessionDelegate, (any Error)?)? in
             guard let end = content.requestsEnd, content.tasks.isEmpty, let delegate = content.delegate else {
                 return nil
@@ -167,7 +167,7 @@ public final class URLSession: NSObject, Sendable {
     /// Lets a task go that is over.
     func forget(_ task: URLSessionWebSocketTask) {
         _ = content.withLock { $0.tasks.removeValue(forKey: task.taskIdentifier) }
-        tellEnd()
+        reportEnd()
     }
 
     /// The WebSockets that are under way.

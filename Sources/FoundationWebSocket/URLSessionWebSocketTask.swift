@@ -23,7 +23,7 @@ public final class URLSessionWebSocketTask: NSObject, URLSessionTask, Sendable {
         /// What the program closes with.
         var closing: Close?
         /// Why the server is not trusted.
-        var doubt: (any Error)?
+        var trustFailure: (any Error)?
         var error: (any Error)?
         var maximumMessageSize = 1 << 20
         var description: String?
@@ -108,11 +108,11 @@ public final class URLSessionWebSocketTask: NSObject, URLSessionTask, Sendable {
         if session.delegate != nil {
             sec_protocol_options_set_verify_block(
                 security.securityProtocolOptions,
-                { [weak self] _, trust, complete in self?.judge(trust, complete) },
+                { [weak self] _, trust, complete in self?.evaluate(trust, complete) },
                 queue
             )
         }
-        connection.stateUpdateHandler = { [weak self] state in self?.take(state) }
+        connection.stateUpdateHandler = { [weak self] state in self?.handle(state) }
         if request.timeoutInterval > 0, request.timeoutInterval < 1e9 {
             queue.asyncAfter(deadline: .now() + request.timeoutInterval) { [weak self] in self?.expire() }
         }
@@ -188,7 +188,7 @@ public final class URLSessionWebSocketTask: NSObject, URLSessionTask, Sendable {
         let metadata = NWProtocolWebSocket.Metadata(opcode: .ping)
         let once = Once(pongReceiveHandler)
         metadata.setPongHandler(queue) { [weak self] error in
-            self?.tell(once, error)
+            self?.notify(once, error)
         }
         send(Data(), metadata) { error in if let error { once.call(error) } }
     }
@@ -210,11 +210,11 @@ public final class URLSessionWebSocketTask: NSObject, URLSessionTask, Sendable {
             content: bytes,
             contentContext: NWConnection.ContentContext(identifier: "message", metadata: [metadata]),
             // A send that ends after the task has the error of the task.
-            completion: .contentProcessed { [self] error in tell(once, error) }
+            completion: .contentProcessed { [self] error in notify(once, error) }
         )
     }
 
-    private func tell(_ once: Once, _ error: NWError?) {
+    private func notify(_ once: Once, _ error: NWError?) {
         let failure = error.map { error in
             content.withLock { content in
                 if content.state == .completed { return content.error ?? TaskFailure.closed }
@@ -243,7 +243,7 @@ private final class Once: Sendable {
 // MARK: - Events
 
 extension URLSessionWebSocketTask {
-    private func take(_ state: NWConnection.State) {
+    private func handle(_ state: NWConnection.State) {
         switch state {
         case .ready: opened()
         // Like every task of a session it does not wait for a network.
@@ -267,7 +267,7 @@ extension URLSessionWebSocketTask {
         guard isWanted else { return }
         let metadata = connection.metadata(definition: NWProtocolWebSocket.definition) as? NWProtocolWebSocket.Metadata
         let chosen = metadata?.selectedSubprotocol
-        tell { delegate, session, task in
+        notify { delegate, session, task in
             (delegate as? any URLSessionWebSocketDelegate)?
                 .urlSession(session, webSocketTask: task, didOpenWithProtocol: chosen)
         }
@@ -285,7 +285,7 @@ extension URLSessionWebSocketTask {
             if content.isOpen, let code = TaskFailure.closeCode(error) { content.close = (code, nil) }
             // A server that refuses, or what it answers instead, is heard of as an answer.
             let isAnswered = !content.isOpen && content.response != nil
-            return content.doubt
+            return content.trustFailure
                 ?? (isAnswered ? URLError(.badServerResponse) : TaskFailure.error(error, isOpen: content.isOpen))
         }
         guard let failure else { return }
@@ -310,18 +310,18 @@ extension URLSessionWebSocketTask {
         guard let deliveries else { return }
         deliver(deliveries)
         if let close {
-            tell { delegate, session, task in
+            notify { delegate, session, task in
                 (delegate as? any URLSessionWebSocketDelegate)?
                     .urlSession(session, webSocketTask: task, didCloseWith: close.code, reason: close.reason)
             }
         }
-        tell { delegate, session, task in
+        notify { delegate, session, task in
             (delegate as? any URLSessionTaskDelegate)?.urlSession(session, task: task, didCompleteWithError: error)
         }
         session.forget(self)
     }
 
-    private func tell(
+    private func notify(
         _ call: @escaping @Sendable (any URLSessionDelegate, URLSession, URLSessionWebSocketTask) -> Void
     ) {
         guard let delegate = session.delegate else { return }
@@ -345,18 +345,18 @@ extension URLSessionWebSocketTask {
         }
         guard isWanted else { return }
         connection.receiveMessage { [weak self] bytes, context, _, error in
-            self?.take(bytes ?? Data(), context, error)
+            self?.handle(bytes ?? Data(), context, error)
         }
     }
 
-    private func take(_ bytes: Data, _ context: NWConnection.ContentContext?, _ error: NWError?) {
+    private func handle(_ bytes: Data, _ context: NWConnection.ContentContext?, _ error: NWError?) {
         content.withLock { $0.isFetching = false }
         if let error { return fail(error) }
         let metadata = context?.protocolMetadata(definition: NWProtocolWebSocket.definition)
         guard let metadata = metadata as? NWProtocolWebSocket.Metadata else { return }
         switch metadata.opcode {
-        case .text: take(.string(String(decoding: bytes, as: UTF8.self)))
-        case .binary: take(.data(bytes))
+        case .text: handle(.string(String(decoding: bytes, as: UTF8.self)))
+        case .binary: handle(.data(bytes))
         case .close:
             guard state == .running else { return }
             finish(nil, (CloseCode(metadata.closeCode), bytes.isEmpty ? nil : bytes))
@@ -365,8 +365,8 @@ extension URLSessionWebSocketTask {
         }
     }
 
-    private func take(_ message: Message) {
-        deliver(content.withLock { $0.box.take(message) })
+    private func handle(_ message: Message) {
+        deliver(content.withLock { $0.box.add(message) })
         fetch()
     }
 
@@ -374,7 +374,7 @@ extension URLSessionWebSocketTask {
 
     /// Asks the delegate whether the server is trusted: that of the session first, and where it leaves it to the usual
     /// checks that of the task.
-    private func judge(_ trust: sec_trust_t, _ complete: @escaping sec_protocol_verify_complete_t) {
+    private func evaluate(_ trust: sec_trust_t, _ complete: @escaping sec_protocol_verify_complete_t) {
         guard let delegate = session.delegate, let url = request.url else {
             return decide(.performDefaultHandling, nil, trust, complete)
         }
@@ -398,11 +398,11 @@ extension URLSessionWebSocketTask {
     ) {
         if disposition == .useCredential, credential != nil { return complete(true) }
         if disposition == .cancelAuthenticationChallenge {
-            content.withLock { $0.doubt = URLError(.cancelled) }
+            content.withLock { $0.trustFailure = URLError(.cancelled) }
             return complete(false)
         }
         if let error = trust.linuxError {
-            content.withLock { $0.doubt = TaskFailure.error(error, isOpen: false) }
+            content.withLock { $0.trustFailure = TaskFailure.error(error, isOpen: false) }
         }
         complete(trust.linuxError == nil)
     }

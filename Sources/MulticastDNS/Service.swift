@@ -119,7 +119,7 @@ public struct CensusSummary: Hashable, Sendable {
     public var interfaces: [String]
 
     /// Whether it found anything else than the census before it.
-    public func tellsMore(than previous: CensusSummary) -> Bool {
+    public func foundMore(than previous: CensusSummary) -> Bool {
         added + changed + removed > 0 || types != previous.types || services != previous.services
             || unresolved != previous.unresolved || interfaces != previous.interfaces
     }

@@ -15,7 +15,7 @@ final class HostBridge: EngineSession {
     /// Invitations that wait for an answer, which may come after the end of the advertiser that was told of them.
     private var invitations: [UInt64: WeakInvitation] = [:]
 
-    private static let patience = Duration.seconds(1)
+    private static let lingerTime = Duration.seconds(1)
 
     private struct WeakInvitation {
         weak var value: PeerInvitation?
@@ -48,7 +48,7 @@ final class HostBridge: EngineSession {
         guard users == 0 else { return }
         invitations = invitations.filter { $0.value.value != nil }
         guard !invitations.isEmpty else { return engines.end(peer.engineID) }
-        engines.loop.schedule(after: Self.patience) { [weak self, unowned engines] in
+        engines.loop.schedule(after: Self.lingerTime) { [weak self, unowned engines] in
             self?.endIfUnused(peer, in: engines)
         }
     }
@@ -72,10 +72,10 @@ final class HostBridge: EngineSession {
     }
 
     /// The invitation, once; `nil` when who sent it has given up.
-    func takeInvitation(_ id: UInt64) -> PeerInvitation? { invitations.removeValue(forKey: id)?.value }
+    func removeInvitation(_ id: UInt64) -> PeerInvitation? { invitations.removeValue(forKey: id)?.value }
 
     /// A peer does not answer any more: those who found it ask whether it is there at all.
-    func doubt(_ key: PeerKey) { for browser in browsers.values { browser.doubt(key) } }
+    func reconfirm(_ key: PeerKey) { for browser in browsers.values { browser.reconfirm(key) } }
 
     private func changed(_ follower: AddressFollower) {
         host.addresses = Set(follower.addresses.map { PeerAddress($0.address, scope: $0.scope) })

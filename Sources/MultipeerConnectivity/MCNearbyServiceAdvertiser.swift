@@ -68,7 +68,7 @@ public final class MCNearbyServiceAdvertiser: NSObject, Sendable {
                 let bridge = try HostBridge.retain(myPeerID, in: engines)
                 let made = AdvertiserBridge(myPeerID, serviceType, info: discoveryInfo ?? [:], bridge, engines) {
                     [weak self, unowned bridge] event in
-                    self?.take(event, bridge, of: id)
+                    self?.handle(event, bridge, of: id)
                 }
                 engines.add(made, as: id)
             } catch {
@@ -96,7 +96,7 @@ public final class MCNearbyServiceAdvertiser: NSObject, Sendable {
         }
     }
 
-    private func take(_ event: PeerAdvertiser.Event, _ bridge: HostBridge, of id: UInt64) {
+    private func handle(_ event: PeerAdvertiser.Event, _ bridge: HostBridge, of id: UInt64) {
         switch event {
         case .failed(let sentence): fail(id, MCError(.invalidParameter, sentence))
         case .invited(let invitation):
@@ -120,7 +120,7 @@ public final class MCNearbyServiceAdvertiser: NSObject, Sendable {
         thread?.perform { [myPeerID] engines in
             let bridge = engines.session(myPeerID.engineID, as: HostBridge.self)
             let session = id.flatMap { engines.session($0, as: SessionBridge.self)?.session }
-            bridge?.takeInvitation(number)?.answer(session)
+            bridge?.removeInvitation(number)?.answer(session)
         }
     }
 }

@@ -68,7 +68,7 @@ public final class MCNearbyServiceBrowser: NSObject, Sendable {
             do throws(Errno) {
                 let bridge = try HostBridge.retain(myPeerID, in: engines)
                 let search = BrowserBridge(myPeerID, serviceType, bridge, engines, id: id) { [weak self] event in
-                    self?.take(event, of: id)
+                    self?.handle(event, of: id)
                 }
                 engines.add(search, as: id)
             } catch {
@@ -119,7 +119,7 @@ public final class MCNearbyServiceBrowser: NSObject, Sendable {
         }
     }
 
-    private func take(_ event: PeerBrowser.Event, of id: UInt64) {
+    private func handle(_ event: PeerBrowser.Event, of id: UInt64) {
         let peer = state.withLock { state -> (MCPeerID, FoundPeer?)? in
             switch event {
             case .found(let found):

@@ -26,7 +26,7 @@ final class SessionBridge: EngineSession {
         self.id = id
         self.engines = engines
         session = PeerSession(bridge.host, certificates: certificates) { [unowned bridge] event in
-            if case .notConnected(let peer, .unreachable) = event { bridge.doubt(peer.key) }
+            if case .notConnected(let peer, .unreachable) = event { bridge.reconfirm(peer.key) }
             onEvent(event)
         }
         bridge.add(session, as: id)
@@ -44,6 +44,6 @@ final class SessionBridge: EngineSession {
     /// What others need to connect with the session; `nil` when it is full.
     var connectionData: [UInt8]? {
         guard !session.isFull else { return nil }
-        return session.place(at: bridge.host.shownAddresses).bytes
+        return session.endpoint(at: bridge.host.shownAddresses).bytes
     }
 }

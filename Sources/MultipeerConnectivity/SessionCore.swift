@@ -17,7 +17,7 @@ final class SessionCore: Sendable {
         weak var session: MCSession?
         var members: [Member] = []
         /// Messages that the delegate has, and the engine does not know of.
-        var taken: [PeerKey: (messages: Int, bytes: Int)] = [:]
+        var consumed: [PeerKey: (messages: Int, bytes: Int)] = [:]
     }
 
     let peer: MCPeerID
@@ -42,7 +42,7 @@ final class SessionCore: Sendable {
         state.withLock { $0.session = session }
         thread?.perform { [self] engines in
             let bridge = SessionBridge(peer, engines, id: id, certificates: certificates) { [weak self] event in
-                self?.take(event)
+                self?.handle(event)
             }
             if let bridge { engines.add(bridge, as: id) }
         }
@@ -102,7 +102,7 @@ final class SessionCore: Sendable {
         timeout: Duration
     ) {
         perform { [self] bridge in
-            guard let bridge, let found else { return take(.notConnected(peer.info, .unreachable)) }
+            guard let bridge, let found else { return handle(.notConnected(peer.info, .unreachable)) }
             bridge.session.invite(
                 peer.info,
                 at: found.addresses,
@@ -126,11 +126,11 @@ final class SessionCore: Sendable {
 
     func connect(_ peer: MCPeerID, _ data: [UInt8]) {
         perform { [self] bridge in
-            guard let bridge else { return take(.notConnected(peer.info, .unreachable)) }
-            guard let place = PeerPlace(data, scopes: bridge.scopes), place.peer.key == peer.key else {
-                return take(.notConnected(peer.info, .impostor))
+            guard let bridge else { return handle(.notConnected(peer.info, .unreachable)) }
+            guard let endpoint = PeerEndpoint(data, scopes: bridge.scopes), endpoint.peer.key == peer.key else {
+                return handle(.notConnected(peer.info, .impostor))
             }
-            bridge.session.connect(place, timeout: Self.connectTimeout)
+            bridge.session.connect(endpoint, timeout: Self.connectTimeout)
         }
     }
 
@@ -138,34 +138,34 @@ final class SessionCore: Sendable {
 
     // MARK: - What the engine tells
 
-    private func take(_ event: SessionEvent) {
+    private func handle(_ event: SessionEvent) {
         switch event {
-        case .connecting(let info): tell(info, .connecting)
+        case .connecting(let info): notify(info, .connecting)
         case .connected(let info, let outbox):
             let peer = MCPeerID(info)
             state.withLock { state in
                 state.members.removeAll { $0.peer.key == info.key }
                 state.members.append(Member(peer: peer, outbox: outbox))
             }
-            tell(info, .connected)
+            notify(info, .connected)
         case .notConnected(let info, let reason): lose(info, reason)
-        case .certificates(let info, let chain, let connection): judge(info, chain, connection)
+        case .certificates(let info, let chain, let connection): evaluate(info, chain, connection)
         case .message(let info, let bytes): deliver(info, bytes)
-        case .transfer(let info, let event): transfers.take(event, from: info, by: self)
+        case .transfer(let info, let event): transfers.handle(event, from: info, by: self)
         }
     }
 
     /// Calls the delegate on its queue, while there is a session.
     func call(_ work: @escaping @Sendable (MCSession, any MCSessionDelegate) -> Void) {
-        queue.async { [self] in tell(work) }
+        queue.async { [self] in notify(work) }
     }
 
     /// Calls the delegate within this call, on the session's queue, while there is a session.
-    func tell(_ work: (MCSession, any MCSessionDelegate) -> Void) {
+    func notify(_ work: (MCSession, any MCSessionDelegate) -> Void) {
         if let session = state.withLock({ $0.session }), let delegate { work(session, delegate) }
     }
 
-    private func tell(_ info: PeerInfo, _ new: MCSessionState) {
+    private func notify(_ info: PeerInfo, _ new: MCSessionState) {
         let peer = known(info)
         call { session, delegate in delegate.session(session, peer: peer, didChange: new) }
     }
@@ -185,7 +185,7 @@ final class SessionCore: Sendable {
         }
     }
 
-    private func judge(_ info: PeerInfo, _ chain: [[UInt8]], _ connection: UInt64) {
+    private func evaluate(_ info: PeerInfo, _ chain: [[UInt8]], _ connection: UInt64) {
         let decide: @Sendable (Bool) -> Void = { [weak self] isTrusted in
             self?.perform { bridge in bridge?.session.decide(info.key, connection: connection, isTrusted: isTrusted) }
         }
@@ -209,18 +209,18 @@ final class SessionCore: Sendable {
             if let session { delegate?.session(session, didReceive: Data(bytes), fromPeer: peer) }
             let isFirst = state.withLock { state in
                 defer {
-                    state.taken[info.key, default: (0, 0)].messages += 1
-                    state.taken[info.key, default: (0, 0)].bytes += bytes.count
+                    state.consumed[info.key, default: (0, 0)].messages += 1
+                    state.consumed[info.key, default: (0, 0)].bytes += bytes.count
                 }
-                return state.taken.isEmpty
+                return state.consumed.isEmpty
             }
             guard isFirst else { return }
             perform { [weak self] bridge in
-                let taken = self?.state.withLock { state in
-                    defer { state.taken = [:] }
-                    return state.taken
+                let consumed = self?.state.withLock { state in
+                    defer { state.consumed = [:] }
+                    return state.consumed
                 }
-                for (key, count) in taken ?? [:] {
+                for (key, count) in consumed ?? [:] {
                     bridge?.session.consume(count.messages, bytes: count.bytes, from: key)
                 }
             }

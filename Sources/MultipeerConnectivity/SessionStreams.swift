@@ -10,14 +10,14 @@ final class SessionOutputStream: OutputStream {
     private let onEnd: @Sendable () -> Void
     private var status = Stream.Status.notOpen
     private var events: StreamEvents?
-    private var hasToldRoom = false
+    private var hasReportedRoom = false
     private weak var hearer: (any StreamDelegate)?
 
     init(_ pipe: StreamPipe, onEnd: @escaping @Sendable () -> Void) {
         self.pipe = pipe
         self.onEnd = onEnd
         super.init(toMemory: ())
-        events = StreamEvents { [weak self] in self?.look() }
+        events = StreamEvents { [weak self] in self?.update() }
     }
 
     /// Required of every stream; one to memory is none of a session's, and takes nothing.
@@ -66,7 +66,7 @@ final class SessionOutputStream: OutputStream {
     override func write(_ buffer: UnsafePointer<UInt8>, maxLength len: Int) -> Int {
         guard status == .open, len > 0 else { return status == .open ? 0 : -1 }
         let count = unsafe pipe.write(UnsafeBufferPointer(start: buffer, count: len))
-        hasToldRoom = false
+        hasReportedRoom = false
         onEnd()
         events?.post()
         return count
@@ -84,13 +84,13 @@ final class SessionOutputStream: OutputStream {
         events?.remove(from: aRunLoop, forMode: mode)
     }
 
-    private func look() {
+    private func update() {
         guard status == .open else { return }
         if pipe.error != nil {
             status = .error
             hearer?.stream(self, handle: .errorOccurred)
-        } else if pipe.hasRoom, !hasToldRoom {
-            hasToldRoom = true
+        } else if pipe.hasRoom, !hasReportedRoom {
+            hasReportedRoom = true
             hearer?.stream(self, handle: .hasSpaceAvailable)
         }
     }
@@ -112,7 +112,7 @@ final class SessionInputStream: InputStream {
         self.onRead = onRead
         self.onClose = onClose
         super.init(data: Data())
-        events = StreamEvents { [weak self] in self?.look() }
+        events = StreamEvents { [weak self] in self?.update() }
     }
 
     deinit {
@@ -150,7 +150,7 @@ final class SessionInputStream: InputStream {
 
     override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength len: Int) -> Int {
         guard status == .open, len > 0 else { return status == .open || status == .atEnd ? 0 : -1 }
-        let bytes = pipe.take(upTo: len, waits: true)
+        let bytes = pipe.read(upTo: len, waits: true)
         guard !bytes.isEmpty else { return pipe.error == nil ? 0 : -1 }
         unsafe UnsafeMutableBufferPointer(start: buffer, count: len).baseAddress?.update(
             from: bytes,
@@ -180,7 +180,7 @@ final class SessionInputStream: InputStream {
         events?.remove(from: aRunLoop, forMode: mode)
     }
 
-    private func look() {
+    private func update() {
         guard status == .open else { return }
         if pipe.hasBytes {
             hearer?.stream(self, handle: .hasBytesAvailable)

@@ -92,7 +92,7 @@ final class SessionTransfers: Sendable {
     // MARK: - Receiving
 
     /// What the engine tells.
-    func take(_ event: TransferEvent, from info: PeerInfo, by core: SessionCore) {
+    func handle(_ event: TransferEvent, from info: PeerInfo, by core: SessionCore) {
         let peer = core.known(info)
         switch event {
         case .resourceStarted(let id, let name, let size):
@@ -131,7 +131,7 @@ final class SessionTransfers: Sendable {
         let path: String? = if case .success(let path) = result { path } else { nil }
         let error: MCError? = if case .failure(let failure) = result { MCError(failure, name) } else { nil }
         core.queue.async {
-            core.tell { session, delegate in
+            core.notify { session, delegate in
                 delegate.session(
                     session,
                     didFinishReceivingResourceWithName: name,
@@ -157,7 +157,7 @@ final class SessionTransfers: Sendable {
                 core?.transfers.forget(id)
                 core?.perform { bridge in bridge?.session.transfers(with: key)?.refuse(id) }
             }
-            core.tell { session, delegate in
+            core.notify { session, delegate in
                 delegate.session(session, didReceive: stream, withName: name, fromPeer: peer)
             }
         }
@@ -179,9 +179,9 @@ private final class PipeSource: ByteSource {
 
     init(_ pipe: StreamPipe) { self.pipe = pipe }
 
-    func take(upTo limit: Int) -> ByteSourceContent {
+    func read(upTo limit: Int) -> ByteSourceContent {
         let isEnded = pipe.isEnded
-        let bytes = pipe.take(upTo: limit, waits: false)
+        let bytes = pipe.read(upTo: limit, waits: false)
         return bytes.isEmpty ? isEnded ? .end : .nothing : .bytes(bytes)
     }
 

@@ -6,16 +6,16 @@ internal import Synchronization
 
 /// Tells the delegate of a stream what happens, on the run loops that it is scheduled in.
 final class StreamEvents: Sendable {
-    private let mailbox: RunLoopMailbox<Void>
+    private let runLoopQueue: RunLoopQueue<Void>
     private let flag: PostedFlag
 
-    /// `look` is called on those run loops after something may have happened.
-    init(_ look: @escaping () -> Void) {
+    /// `handler` is called on those run loops after something may have happened.
+    init(_ handler: @escaping () -> Void) {
         let posted = PostedFlag()
         flag = posted
-        mailbox = RunLoopMailbox { _ in
+        runLoopQueue = RunLoopQueue { _ in
             posted.clear()
-            look()
+            handler()
         }
     }
 
@@ -35,9 +35,9 @@ final class StreamEvents: Sendable {
     }
 
     /// Something may have happened; may be called by any thread.
-    func post() { if flag.set() { mailbox.post(()) } }
+    func post() { if flag.set() { runLoopQueue.post(()) } }
 
-    func schedule(in loop: RunLoop, forMode mode: RunLoop.Mode) { mailbox.schedule(in: loop, forMode: mode) }
+    func schedule(in loop: RunLoop, forMode mode: RunLoop.Mode) { runLoopQueue.schedule(in: loop, forMode: mode) }
 
-    func remove(from loop: RunLoop, forMode mode: RunLoop.Mode) { mailbox.remove(from: loop, forMode: mode) }
+    func remove(from loop: RunLoop, forMode mode: RunLoop.Mode) { runLoopQueue.remove(from: loop, forMode: mode) }
 }

@@ -33,7 +33,7 @@ final class StreamPipe: Sendable {
         return value
     }
 
-    private func look<Value>(_ body: (State) -> Value) -> Value {
+    private func inspect<Value>(_ body: (State) -> Value) -> Value {
         condition.lock()
         defer { condition.unlock() }
         return unsafe body(state)
@@ -47,13 +47,13 @@ final class StreamPipe: Sendable {
         onChange()
     }
 
-    var hasBytes: Bool { look { $0.count > 0 } }
-    var hasRoom: Bool { look { $0.count < capacity && $0.error == nil } }
+    var hasBytes: Bool { inspect { $0.count > 0 } }
+    var hasRoom: Bool { inspect { $0.count < capacity && $0.error == nil } }
     /// Whether everything was read that there will be.
-    var isOver: Bool { look { $0.isEnded && $0.count == 0 } }
+    var isOver: Bool { inspect { $0.isEnded && $0.count == 0 } }
     /// Whether nothing is written any more.
-    var isEnded: Bool { look { $0.isEnded } }
-    var error: MCError? { look { $0.error } }
+    var isEnded: Bool { inspect { $0.isEnded } }
+    var error: MCError? { inspect { $0.error } }
 
     /// Writes what there is room for; waits for some where there is none.
     /// - Returns: How many bytes were taken, or -1 when nobody reads any more.
@@ -74,7 +74,7 @@ final class StreamPipe: Sendable {
 
     /// Reads what there is; waits for something where `waits`.
     /// - Returns: Nothing at the end, or when there is nothing.
-    func take(upTo limit: Int, waits: Bool) -> [UInt8] {
+    func read(upTo limit: Int, waits: Bool) -> [UInt8] {
         condition.lock()
         while waits, unsafe state.count == 0, unsafe !state.isEnded, unsafe state.error == nil { condition.wait() }
         condition.unlock()

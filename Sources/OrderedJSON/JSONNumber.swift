@@ -18,10 +18,10 @@ enum JSONNumber {
         let mantissa = text[..<mark]
         guard let exponent = Int(text[text.index(after: mark)...]), exponent >= smallestPlain, exponent < longestPlain
         else { return String(mantissa.hasSuffix(".0") ? mantissa.dropLast(2) : mantissa) + text[mark...] }
-        let sign = mantissa.hasPrefix("-") ? "-" : ""
+        let minus = mantissa.hasPrefix("-") ? "-" : ""
         let digits = mantissa.filter { $0.isNumber }
         let significant = digits.hasSuffix("0") && mantissa.hasSuffix(".0") ? String(digits.dropLast()) : digits
-        return sign + plain(significant, exponent: exponent)
+        return minus + plain(significant, exponent: exponent)
     }
 
     /// Places the point in `digits`, whose first digit counts ten to the power of `exponent`.

@@ -146,9 +146,9 @@ public struct JSONObjectWriter {
 
     private mutating func writeArray<Element>(_ values: [Element], _ write: (inout Self, Element) -> Void) {
         nest("[", "]") { writer in
-            for place in values.indices {
+            for index in values.indices {
                 writer.beginItem()
-                writer.follow(place) { write(&$0, values[place]) }
+                writer.follow(index) { write(&$0, values[index]) }
             }
         }
     }

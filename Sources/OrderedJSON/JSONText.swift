@@ -37,9 +37,9 @@ public struct JSONText {
     private mutating func append(_ text: UnsafeBufferPointer<UInt8>) {
         guard let source = text.baseAddress else { return }
         reserve(text.count)
-        let place = count
+        let offset = count
         unsafe buffer.withUnsafeMutableBufferPointer { room in
-            unsafe UnsafeMutableBufferPointer(rebasing: room[place..<place + text.count]).baseAddress?
+            unsafe UnsafeMutableBufferPointer(rebasing: room[offset..<offset + text.count]).baseAddress?
                 .update(from: source, count: text.count)
         }
         count += text.count
@@ -49,9 +49,9 @@ public struct JSONText {
     mutating func append(quoted text: UnsafeBufferPointer<UInt8>, isKey: Bool = false) {
         let width = text.count + (isKey ? 3 : 2)
         reserve(width)
-        let place = count
+        let offset = count
         unsafe buffer.withUnsafeMutableBufferPointer { room in
-            let room = unsafe UnsafeMutableBufferPointer(rebasing: room[place..<place + width])
+            let room = unsafe UnsafeMutableBufferPointer(rebasing: room[offset..<offset + width])
             unsafe room[0] = 0x22
             if let source = text.baseAddress, let start = room.baseAddress {
                 unsafe (start + 1).update(from: source, count: text.count)
@@ -99,8 +99,8 @@ public struct JSONText {
         width = max(width, digits)
         reserve(width)
         rest = magnitude
-        for place in (count..<count + width).reversed() {
-            buffer[place] = UInt8(truncatingIfNeeded: 48 + rest % 10)
+        for offset in (count..<count + width).reversed() {
+            buffer[offset] = UInt8(truncatingIfNeeded: 48 + rest % 10)
             rest /= 10
         }
         count += width
@@ -152,21 +152,21 @@ public struct JSONText {
     /// Whether there is a control character, a quote, a backslash or anything beyond ASCII; eight bytes at a time.
     private static func mayNeedEscape(_ text: UnsafeRawBufferPointer) -> Bool {
         let (ones, high): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
-        var place = 0
-        while text.count - place >= 8 {
-            let word = unsafe text.loadUnaligned(fromByteOffset: place, as: UInt64.self)
+        var offset = 0
+        while text.count - offset >= 8 {
+            let word = unsafe text.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
             let (quote, slash) = (word ^ (ones &* 0x22), word ^ (ones &* 0x5C))
             // A byte borrows from the next only where it is below what is taken from it, which is what is looked for.
             let found =
                 (word &- ones &* 0x20) & ~word | (quote &- ones) & ~quote | (slash &- ones) & ~slash
                 | word | (word &+ ones)
             if found & high != 0 { return true }
-            place += 8
+            offset += 8
         }
-        while place < text.count {
-            let byte = unsafe text[place]
+        while offset < text.count {
+            let byte = unsafe text[offset]
             if byte < 0x20 || byte == 0x22 || byte == 0x5C || byte >= 0x7F { return true }
-            place += 1
+            offset += 1
         }
         return false
     }

@@ -53,8 +53,8 @@ struct JSONReader {
         return value
     }
 
-    func error(_ problem: JSONSyntaxProblem, at place: Int? = nil) -> JSONError {
-        .syntax(problem, offset: (place ?? position) - bytes.startIndex)
+    func error(_ problem: JSONSyntaxProblem, at offset: Int? = nil) -> JSONError {
+        .syntax(problem, offset: (offset ?? position) - bytes.startIndex)
     }
 
     /// The byte at the cursor; `nil` at the end.

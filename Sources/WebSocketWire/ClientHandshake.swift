@@ -66,7 +66,7 @@ public struct WebSocketClientHandshake: Sendable {
     public mutating func receive(_ bytes: [UInt8]) throws(Failure) -> Progress {
         let found: (head: MessageHead, rest: [UInt8])?
         do throws(MessageHead.Failure) {
-            found = try reader.take(bytes)
+            found = try reader.parse(bytes)
         } catch {
             throw error == .tooLong ? .tooLong : .malformed
         }

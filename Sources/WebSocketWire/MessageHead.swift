@@ -50,7 +50,7 @@ struct HeadReader: Sendable {
 
     /// Takes bytes.
     /// - Returns: The head, and what comes behind it; `nil` when it is not complete.
-    mutating func take(_ more: [UInt8]) throws(MessageHead.Failure) -> (head: MessageHead, rest: [UInt8])? {
+    mutating func parse(_ more: [UInt8]) throws(MessageHead.Failure) -> (head: MessageHead, rest: [UInt8])? {
         let start = max(0, bytes.count - 3)
         bytes += more
         guard let end = end(from: start) else {

@@ -31,7 +31,7 @@ public struct WebSocketServerHandshake: Equatable, Sendable {
     /// Why a request does not open a WebSocket.
     public enum Refusal: Error, Equatable, Sendable {
         /// It does not ask for a WebSocket, or not in HTTP/1.1 by GET: answer 426 with ``upgradeFields``.
-        case notAsked
+        case notRequested
         /// It asks for another version than 13: answer 426 with ``upgradeFields``.
         case otherVersion
         /// The key is missing, repeated, or not base 64 of 16 bytes: answer 400.
@@ -65,7 +65,7 @@ public struct WebSocketServerHandshake: Equatable, Sendable {
     ) throws(Refusal) {
         guard method == "GET", isHTTP11, FieldList.has("websocket", in: field("Upgrade")),
             FieldList.has("upgrade", in: field("Connection"))
-        else { throw .notAsked }
+        else { throw .notRequested }
         guard field("Sec-WebSocket-Version") == "13" else { throw .otherVersion }
         guard let key = field("Sec-WebSocket-Key").flatMap({ WebSocketKey($0) }) else { throw .badKey }
         accept = key.accept

@@ -62,14 +62,14 @@ public struct WebSocketConnection: ~Copyable {
     public var outputCount: Int { output.count }
 
     /// Takes the bytes to send.
-    public mutating func takeOutput() -> [UInt8] {
-        let taken = output
+    public mutating func drainOutput() -> [UInt8] {
+        let drained = output
         output = []
         if let payload = lateAnswer, !closeSent {
             lateAnswer = nil
             emit(Self.pong, payload)
         }
-        return taken
+        return drained
     }
 
     /// Takes bytes of the peer, for ``nextEvent()``.
@@ -84,7 +84,7 @@ public struct WebSocketConnection: ~Copyable {
     public mutating func nextEvent() -> WebSocketEvent? {
         do throws(WebSocketFailure) {
             while isReading, let piece = try codec.next() {
-                if let event = try take(piece) { return event }
+                if let event = try handle(piece) { return event }
             }
             return nil
         } catch {
@@ -159,11 +159,11 @@ extension WebSocketConnection {
 // MARK: - Receiving
 
 extension WebSocketConnection {
-    private mutating func take(_ piece: FrameCodec.Piece) throws(WebSocketFailure) -> WebSocketEvent? {
+    private mutating func handle(_ piece: FrameCodec.Piece) throws(WebSocketFailure) -> WebSocketEvent? {
         if piece.isStart { try begin(piece) }
         guard piece.opcode < Self.close else {
             control += piece.bytes
-            return piece.isEnd ? try takeControl(piece.opcode) : nil
+            return piece.isEnd ? try handleControl(piece.opcode) : nil
         }
         guard incoming != nil else { throw .strayContinuation }
         incoming?.bytes += piece.bytes
@@ -190,7 +190,7 @@ extension WebSocketConnection {
         guard piece.length <= UInt64(max(0, room)) else { throw .messageTooLong(limit: options.longestMessage) }
     }
 
-    private mutating func takeControl(_ opcode: UInt8) throws(WebSocketFailure) -> WebSocketEvent {
+    private mutating func handleControl(_ opcode: UInt8) throws(WebSocketFailure) -> WebSocketEvent {
         let payload = control
         control = []
         switch opcode {

@@ -52,7 +52,7 @@ public struct WebSocketRequest: Sendable {
         public mutating func receive(_ bytes: [UInt8]) throws(Failure) -> (request: WebSocketRequest, rest: [UInt8])? {
             let found: (head: MessageHead, rest: [UInt8])?
             do throws(MessageHead.Failure) {
-                found = try reader.take(bytes)
+                found = try reader.parse(bytes)
             } catch {
                 throw error == .tooLong ? .tooLong : .malformed
             }

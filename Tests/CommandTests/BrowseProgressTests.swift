@@ -66,11 +66,11 @@ private enum Told {
 
     @Test func `news late in the run make it longer, early ones do not`() throws {
         var progress = BrowseProgress(at: .zero)
-        progress.take(.found(try Told.announcement()), at: .milliseconds(200))
+        progress.record(.found(try Told.announcement()), at: .milliseconds(200))
         #expect(progress.end == nil)
-        progress.take(.resolved(try Told.service()), at: .milliseconds(300))
+        progress.record(.resolved(try Told.service()), at: .milliseconds(300))
         #expect(progress.end == .milliseconds(3500))
-        progress.take(.resolved(try Told.service("Other")), at: .milliseconds(3400))
+        progress.record(.resolved(try Told.service("Other")), at: .milliseconds(3400))
         #expect(progress.end == .milliseconds(4600))
     }
 
@@ -82,11 +82,11 @@ private enum Told {
         ]
         for end in ends {
             var progress = BrowseProgress(at: .zero)
-            progress.take(.found(announcement), at: .seconds(1))
-            progress.take(.found(try Told.announcement("Second")), at: .seconds(1))
-            progress.take(.resolved(try Told.service("Second")), at: .seconds(2))
+            progress.record(.found(announcement), at: .seconds(1))
+            progress.record(.found(try Told.announcement("Second")), at: .seconds(1))
+            progress.record(.resolved(try Told.service("Second")), at: .seconds(2))
             #expect(progress.end == nil)
-            progress.take(end, at: .seconds(9))
+            progress.record(end, at: .seconds(9))
             #expect(progress.end == .milliseconds(10_200))
         }
     }
@@ -94,7 +94,7 @@ private enum Told {
 
 @Suite struct BrowseLineTests {
     private let clock = ManualClock()
-    private var sheet: Sheet { Sheet(now: clock.wall) }
+    private var renderer: TextRenderer { TextRenderer(now: clock.wall) }
 
     @Test func `every event is an object, and a line that no name can break`() throws {
         let announcement = try Told.announcement()
@@ -120,7 +120,7 @@ private enum Told {
             let object = BrowseLine.object(event, clock: clock)
             #expect(object["event"]?.string == name && object["time"]?.string == "\(clock.wall)")
             #expect(object["service"]?["interface"]?["name"]?.string == "eth0")
-            #expect(BrowseLine.text(object, sheet: sheet) == line)
+            #expect(BrowseLine.text(object, renderer: renderer) == line)
             let bytes = try Screen.line(object)
             #expect(bytes.last == 0x0A && bytes.dropLast().allSatisfy { $0 >= 0x20 })
         }

@@ -99,7 +99,7 @@ import Testing
     private let down = #"{"status":"unsatisfied","unsatisfied_reason":"no_default_route","interfaces":[]}"#
 
     @Test func `the line for a lost path is the one that is documented`() throws {
-        let judge = CheckJudge(warning: CheckRange("5:"), critical: CheckRange("1:"))
+        let judge = CheckEvaluator(warning: CheckRange("5:"), critical: CheckRange("1:"))
         let report = judge.path(try status(down))
         #expect(
             report.line == "NWPATH CRITICAL - path default unsatisfied (no_default_route) for 73s | "
@@ -110,17 +110,17 @@ import Testing
 
     @Test(
         arguments: [
-            (CheckJudge(), 9, .ok, "path default satisfied via eth0 for 73s | "),
-            (CheckJudge(warning: CheckRange("10:")), 9, .warning, "for 73s, services is 9, expected 10: | "),
-            (CheckJudge(critical: CheckRange("10:")), 9, .critical, "services is 9, expected 10: | "),
-            (CheckJudge(critical: CheckRange("@9")), 9, .critical, "services is 9, expected @9 | "),
-            (CheckJudge(critical: CheckRange("1:")), nil, .unknown, "services is not known | "),
-            (CheckJudge(), nil, .ok, "interfaces_up=1;;;0"),
-            (CheckJudge(name: "wired"), 9, .unknown, "UNKNOWN - there is no monitor wired"),
-        ] as [(CheckJudge, Int?, CheckReport.State, String)]
+            (CheckEvaluator(), 9, .ok, "path default satisfied via eth0 for 73s | "),
+            (CheckEvaluator(warning: CheckRange("10:")), 9, .warning, "for 73s, services is 9, expected 10: | "),
+            (CheckEvaluator(critical: CheckRange("10:")), 9, .critical, "services is 9, expected 10: | "),
+            (CheckEvaluator(critical: CheckRange("@9")), 9, .critical, "services is 9, expected @9 | "),
+            (CheckEvaluator(critical: CheckRange("1:")), nil, .unknown, "services is not known | "),
+            (CheckEvaluator(), nil, .ok, "interfaces_up=1;;;0"),
+            (CheckEvaluator(name: "wired"), 9, .unknown, "UNKNOWN - there is no monitor wired"),
+        ] as [(CheckEvaluator, Int?, CheckReport.State, String)]
     )
     func `a path is judged by its status, then by the services`(
-        judge: CheckJudge,
+        judge: CheckEvaluator,
         services: Int?,
         state: CheckReport.State,
         part: String
@@ -135,22 +135,22 @@ import Testing
         let path = #"{"status":"satisfied","interfaces":[{"name":"eth0"}]}"#
         var status = try #require(try status(path).object)
         status["headline"] = try JSONValue(parsing: #"{"state":"\#(state.rawValue)","message":"m"}"#)
-        let report = CheckJudge().path(.object(status))
+        let report = CheckEvaluator().path(.object(status))
         #expect(report.text == "\(state.word): m, path default satisfied via eth0 for 73s")
         switch state.level {
         case .good, .untested: #expect(report.state == .ok)
         case .worse: #expect(report.state == .warning)
         case .bad: #expect(report.state == .critical)
         }
-        let other = CheckJudge(name: "wired").path(.object(status))
+        let other = CheckEvaluator(name: "wired").path(.object(status))
         #expect(other.state == .unknown)
     }
 
     @Test func `ages are those of the answer, however long ago the document was rendered`() throws {
-        var judge = CheckJudge()
+        var judge = CheckEvaluator()
         judge.answered = WallTime("2026-11-20T13:02:00Z")
         #expect(judge.path(try status()).line.contains(" for 120s | "))
-        #expect(judge.daemon(try status(), took: .zero).line.contains(" up for 120s | "))
+        #expect(judge.daemon(try status(), responseTime: .zero).line.contains(" up for 120s | "))
         // `Date` knows no parts of a second.
         judge.answered = WallTime("2026-11-20T13:01:13Z")
         #expect(judge.path(try status()).line.contains(" for 73s | "))
@@ -175,7 +175,7 @@ import Testing
         state: CheckReport.State,
         part: String
     ) throws {
-        var judge = CheckJudge()
+        var judge = CheckEvaluator()
         judge.answered = WallTime("2026-11-20T13:00:07Z")
         let answer = try JSONValue(parsing: #"{"time":"2026-11-20T13:00:00Z","verdicts":[\#(verdicts)]}"#)
         let report = judge.diagnosis(answer)
@@ -193,24 +193,27 @@ import Testing
         state: CheckReport.State
     ) throws {
         let path = #"{"status":"satisfied","interfaces":[],"is_expensive":\#(isExpensive)}"#
-        let report = CheckJudge(warnsOfExpense: asked).path(try status(path))
+        let report = CheckEvaluator(warnsOfExpense: asked).path(try status(path))
         #expect(report.state == state)
         #expect(report.line.contains(", expensive") == (state == .warning))
     }
 
     @Test(
         arguments: [
-            (CheckJudge(name: "eth0"), .ok, "interface eth0 is usable | interfaces_up=1;;;0 carrier_changes=4c;;;0"),
-            (CheckJudge(name: "eth1"), .critical, "interface eth1 is not usable (no_carrier) | "),
-            (CheckJudge(name: "lan"), .ok, "interface lan is usable | interfaces_up=1;;;0 carrier_changes=4c;;;0"),
-            (CheckJudge(name: "lo"), .ok, "interface lo is usable"),
-            (CheckJudge(name: "eth9"), .critical, "interface eth9 does not exist | interfaces_up=1;;;0"),
-            (CheckJudge(), .critical, "interface eth1 is not usable (no_carrier), wwan0 does not exist | "),
-            (CheckJudge(name: "eth0", warning: CheckRange("2:")), .warning, "interfaces_up is 1, expected 2:"),
-        ] as [(CheckJudge, CheckReport.State, String)]
+            (
+                CheckEvaluator(name: "eth0"), .ok,
+                "interface eth0 is usable | interfaces_up=1;;;0 carrier_changes=4c;;;0"
+            ),
+            (CheckEvaluator(name: "eth1"), .critical, "interface eth1 is not usable (no_carrier) | "),
+            (CheckEvaluator(name: "lan"), .ok, "interface lan is usable | interfaces_up=1;;;0 carrier_changes=4c;;;0"),
+            (CheckEvaluator(name: "lo"), .ok, "interface lo is usable"),
+            (CheckEvaluator(name: "eth9"), .critical, "interface eth9 does not exist | interfaces_up=1;;;0"),
+            (CheckEvaluator(), .critical, "interface eth1 is not usable (no_carrier), wwan0 does not exist | "),
+            (CheckEvaluator(name: "eth0", warning: CheckRange("2:")), .warning, "interfaces_up is 1, expected 2:"),
+        ] as [(CheckEvaluator, CheckReport.State, String)]
     )
     func `an interface must be usable, or all that are required`(
-        judge: CheckJudge,
+        judge: CheckEvaluator,
         state: CheckReport.State,
         part: String
     ) throws {
@@ -233,16 +236,19 @@ import Testing
 
     @Test(
         arguments: [
-            (CheckJudge(), .ok, "3 services | services=3;;1:;0"),
-            (CheckJudge(name: "_ipp._tcp"), .ok, "2 services of type _ipp._tcp | services=2;;1:;0"),
-            (CheckJudge(name: "_ipp._tcp/A / B"), .ok, "1 service of type _ipp._tcp named A / B | services=1;;1:;0"),
-            (CheckJudge(name: "_ssh._tcp"), .critical, "services is 0, expected 1: | services=0;;1:;0"),
-            (CheckJudge(name: "_ssh._tcp", warning: CheckRange("1:")), .warning, "services=0;1:;;0"),
-            (CheckJudge(name: "_ipp._tcp", critical: CheckRange("3:")), .critical, "services=2;;3:;0"),
-        ] as [(CheckJudge, CheckReport.State, String)]
+            (CheckEvaluator(), .ok, "3 services | services=3;;1:;0"),
+            (CheckEvaluator(name: "_ipp._tcp"), .ok, "2 services of type _ipp._tcp | services=2;;1:;0"),
+            (
+                CheckEvaluator(name: "_ipp._tcp/A / B"), .ok,
+                "1 service of type _ipp._tcp named A / B | services=1;;1:;0"
+            ),
+            (CheckEvaluator(name: "_ssh._tcp"), .critical, "services is 0, expected 1: | services=0;;1:;0"),
+            (CheckEvaluator(name: "_ssh._tcp", warning: CheckRange("1:")), .warning, "services=0;1:;;0"),
+            (CheckEvaluator(name: "_ipp._tcp", critical: CheckRange("3:")), .critical, "services=2;;3:;0"),
+        ] as [(CheckEvaluator, CheckReport.State, String)]
     )
     func `services are counted once however many links they are heard on`(
-        judge: CheckJudge,
+        judge: CheckEvaluator,
         state: CheckReport.State,
         part: String
     ) throws {
@@ -260,13 +266,13 @@ import Testing
     }
 
     @Test func `the daemon is judged by its problems and its speed`() throws {
-        let good = CheckJudge().daemon(try status(), took: .milliseconds(3))
+        let good = CheckEvaluator().daemon(try status(), responseTime: .milliseconds(3))
         #expect(good.line == "NWPATH OK - daemon 1 up for 73s | time=0.003s;;;0 uptime=73s;;;0 problems=0;;;0")
-        let slow = CheckJudge(warning: CheckRange("0.001"), critical: CheckRange("1"))
-        #expect(slow.daemon(try status(), took: .milliseconds(3)).state == .warning)
-        #expect(slow.daemon(try status(), took: .seconds(2)).state == .critical)
+        let slow = CheckEvaluator(warning: CheckRange("0.001"), critical: CheckRange("1"))
+        #expect(slow.daemon(try status(), responseTime: .milliseconds(3)).state == .warning)
+        #expect(slow.daemon(try status(), responseTime: .seconds(2)).state == .critical)
         let problem = #"{"part":"log","message":"disk | full"}"#
-        let bad = CheckJudge().daemon(try status(problems: problem), took: .zero)
+        let bad = CheckEvaluator().daemon(try status(problems: problem), responseTime: .zero)
         #expect(bad.state == .warning && bad.line.contains(", log: disk / full | time=0s;;;0"))
     }
 }

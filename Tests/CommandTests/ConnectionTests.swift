@@ -16,7 +16,7 @@ import Testing
         var common = CommonOptions()
         common.socket = socket
         common.url = url
-        return try ServiceConnection(common, environment: environment, userID: user).places
+        return try ServiceConnection(common, environment: environment, userID: user).endpoints
     }
 
     @Test func `a flag wins over the environment, and that over the usual places`() throws {
@@ -42,14 +42,14 @@ import Testing
 
     @Test(
         arguments: [
-            (.notReachable(place: "p", reason: "r"), .unreachable), (.permissionDenied(place: "p"), .refused),
-            (.timedOut(place: "p"), .timedOut), (.refused(status: 401, detail: "d"), .refused),
+            (.notReachable(endpoint: "p", reason: "r"), .unreachable), (.permissionDenied(endpoint: "p"), .refused),
+            (.timedOut(endpoint: "p"), .timedOut), (.refused(status: 401, detail: "d"), .refused),
             (.problem(status: 400, type: "t", detail: "d"), .usage),
             (.problem(status: 404, type: "t", detail: "d"), .negative),
             (.problem(status: 410, type: "t", detail: "d"), .negative),
             (.problem(status: 421, type: "t", detail: "d"), .refused),
             (.problem(status: 503, type: "t", detail: "d"), .negative),
-            (.failed(place: "p", reason: "r"), .unreachable),
+            (.failed(endpoint: "p", reason: "r"), .unreachable),
             (.libraryMissing(reason: "r"), .unreachable),
         ] as [(StatusClientError, nwpath.ExitStatus)]
     )

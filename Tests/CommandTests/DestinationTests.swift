@@ -240,7 +240,7 @@ import Testing
         #expect(
             value["lookup_seconds"]?.double == 0.001234 && value["status"]?.int == 301 && value.text("location") == "/y"
         )
-        let details = DestinationText(sheet: Sheet(now: WallTime(nanoseconds: 0))).details(value)
+        let details = DestinationText(renderer: TextRenderer(now: WallTime(nanoseconds: 0))).details(value)
         #expect(details["resolve"] == "192.0.2.2 (1.23 ms)" && details["route"] == "via 192.0.2.1 on eth0")
         #expect(details["tcp"] == "192.0.2.2 (5.00 ms)" && details["http"] == "status 301 to /y")
         #expect(details["reach"] == "")
@@ -260,7 +260,7 @@ import Testing
     ])
     func `a destination that works is one line`(destination: String, ladder: String, line: String) throws {
         let document = try JSONValue(parsing: #"{"ladder":\#(ladder)}"#)
-        let text = DestinationText(sheet: Sheet(now: WallTime(nanoseconds: 0)))
+        let text = DestinationText(renderer: TextRenderer(now: WallTime(nanoseconds: 0)))
         #expect(text.sentence(try JSONValue(parsing: destination), document) == line)
     }
 }

@@ -17,18 +17,18 @@ import Testing
     @Test func `shows what is asked for and remembers where it is`() throws {
         var feed = EventFeed(patterns: globs("path.*"))
         #expect(feed.position == nil)
-        #expect(feed.take(line("path.changed", 5)) == .show(try JSONValue(parsing: line("path.changed", 5))))
-        #expect(feed.take(line("dns.changed", 6)) == .skip)
+        #expect(feed.receive(line("path.changed", 5)) == .show(try JSONValue(parsing: line("path.changed", 5))))
+        #expect(feed.receive(line("dns.changed", 6)) == .skip)
         #expect(feed.position == "7f3a.6")
     }
 
     @Test func `has enough after its number of events`() {
         var feed = EventFeed(patterns: globs("path.*"), limit: 2)
-        _ = feed.take(line("path.changed", 1))
-        _ = feed.take(line("dns.changed", 2))
-        _ = feed.take(line("stream.reset", 2))
+        _ = feed.receive(line("path.changed", 1))
+        _ = feed.receive(line("dns.changed", 2))
+        _ = feed.receive(line("stream.reset", 2))
         #expect(!feed.isDone)
-        _ = feed.take(line("path.snapshot", 3))
+        _ = feed.receive(line("path.snapshot", 3))
         #expect(feed.isDone)
         #expect(!EventFeed().isDone)
     }
@@ -36,14 +36,14 @@ import Testing
     @Test func `a reset is shown whatever was asked for, and moves the place`() throws {
         var feed = EventFeed(patterns: globs("path.*"), position: "aaaa.9")
         let reset = "{\"seq\":2,\"stream\":\"bbbb\",\"event\":\"stream.reset\",\"reset\":{\"reason\":\"other_stream\"}}"
-        #expect(feed.take(reset) == .show(try JSONValue(parsing: reset)))
+        #expect(feed.receive(reset) == .show(try JSONValue(parsing: reset)))
         #expect(feed.position == "bbbb.2")
     }
 
     @Test func `the end of a stream does not move the place`() {
         var feed = EventFeed(position: "7f3a.3")
         let end = "{\"seq\":9,\"stream\":\"7f3a\",\"event\":\"stream.closed\",\"closed\":{\"reason\":\"stopping\"}}"
-        #expect(feed.take(end) == .ended(reason: "stopping"))
+        #expect(feed.receive(end) == .ended(reason: "stopping"))
         #expect(feed.position == "7f3a.3")
     }
 
@@ -53,7 +53,7 @@ import Testing
     ])
     func `what is no event is left out`(line: String) {
         var feed = EventFeed(position: "7f3a.3")
-        #expect(feed.take(line) == .malformed)
+        #expect(feed.receive(line) == .malformed)
         #expect(feed.position == "7f3a.3")
     }
 
@@ -111,12 +111,12 @@ import Testing
     private let now = WallTime(nanoseconds: 1_000_000_000_000)
 
     @Test func `a moment is an age or a time`() throws {
-        let age = try #require(Moment("10s"))
+        let age = try #require(TimePoint("10s"))
         #expect(age.time(before: now) == WallTime(nanoseconds: 990_000_000_000))
         #expect(age.description == "10s")
-        let time = try #require(Moment("1970-01-01T00:01:00Z"))
+        let time = try #require(TimePoint("1970-01-01T00:01:00Z"))
         #expect(time.time(before: now) == WallTime(nanoseconds: 60_000_000_000))
-        #expect(Moment("") == nil)
-        #expect(Moment("yesterday") == nil)
+        #expect(TimePoint("") == nil)
+        #expect(TimePoint("yesterday") == nil)
     }
 }

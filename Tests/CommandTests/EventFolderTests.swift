@@ -42,9 +42,9 @@ import Testing
             #","cause":{"kind":"link"},"path":{"gateways":[],"supports_dns":false,"interfaces":[]}"#
             + #","previous":{"gateways":["192.0.2.1","fe80::1%eth0"],"supports_dns":true,"interfaces":[{"name":"eth0"}]}"#
         let path = try Self.event(9, "path.changed", members)
-        #expect(folder.take(path, at: .zero) == [.opening(path)])
+        #expect(folder.add(path, at: .zero) == [.opening(path)])
         let lost = try Self.event(10, "services.lost", #","interface":{"name":"eth0"},"count":30"# + Self.cause(9))
-        for event in [lost, try Self.offline(11)] { #expect(folder.take(event, at: .zero) == []) }
+        for event in [lost, try Self.offline(11)] { #expect(folder.add(event, at: .zero) == []) }
         #expect(folder.finish() == [.rest(": no Internet (2 gateways, DNS and 30 services)")])
     }
 
@@ -55,9 +55,9 @@ import Testing
     @Test func `what a pulled cable brings about is one line, begun at once`() throws {
         var folder = EventFolder()
         let events = try Self.burst()
-        #expect(folder.take(events[0], at: .seconds(5)) == [.opening(events[0])])
-        for event in events.dropFirst() { #expect(folder.take(event, at: .milliseconds(5010)) == []) }
-        #expect(folder.take(try Self.offline(17), at: .milliseconds(6020)) == [])
+        #expect(folder.add(events[0], at: .seconds(5)) == [.opening(events[0])])
+        for event in events.dropFirst() { #expect(folder.add(event, at: .milliseconds(5010)) == []) }
+        #expect(folder.add(try Self.offline(17), at: .milliseconds(6020)) == [])
         #expect(folder.settle(at: .milliseconds(7490)) == [])
         #expect(
             folder.settle(at: .milliseconds(7500)) == [.rest(": no Internet (2 gateways, DNS and 31 services)")]
@@ -68,17 +68,17 @@ import Testing
     @Test func `another event ends the line, and stands alone`() throws {
         var folder = EventFolder()
         let (events, other) = (try Self.burst(), try Self.event(18, "probe.failed"))
-        for event in events.prefix(2) { _ = folder.take(event, at: .zero) }
-        #expect(folder.take(other, at: .milliseconds(20)) == [.rest(": path.changed 10"), .line(other)])
-        #expect(folder.take(other, at: .milliseconds(30)) == [.line(other)])
+        for event in events.prefix(2) { _ = folder.add(event, at: .zero) }
+        #expect(folder.add(other, at: .milliseconds(20)) == [.rest(": path.changed 10"), .line(other)])
+        #expect(folder.add(other, at: .milliseconds(30)) == [.line(other)])
     }
 
     @Test func `a line without followers ends as it is, and a cause of its own begins another`() throws {
         var folder = EventFolder()
         let first = try Self.event(1, "interface.added", Self.link)
         let second = try Self.event(2, "route.changed", Self.link)
-        #expect(folder.take(first, at: .zero) == [.opening(first)])
-        #expect(folder.take(second, at: .milliseconds(1)) == [.rest(""), .opening(second)])
+        #expect(folder.add(first, at: .zero) == [.opening(first)])
+        #expect(folder.add(second, at: .milliseconds(1)) == [.rest(""), .opening(second)])
         #expect(folder.finish() == [.rest("")])
     }
 
@@ -86,25 +86,25 @@ import Testing
         var folder = EventFolder()
         let events = try Self.burst()
         let strangers = [try Self.event(20, "service.removed", Self.service("c", on: "wlan0")), try Self.offline(21)]
-        _ = folder.take(events[0], at: .zero)
-        #expect(folder.take(strangers[0], at: .zero) == [.rest(""), .line(strangers[0])])
-        _ = folder.take(events[0], at: .zero)
-        #expect(folder.take(try Self.offline(19), at: .seconds(1)) == [])
-        #expect(folder.take(strangers[1], at: .seconds(1)) == [.rest(": no Internet"), .line(strangers[1])])
-        _ = folder.take(events[0], at: .seconds(1))
-        #expect(folder.take(events[2], at: .seconds(4)) == [.rest(""), .line(events[2])])
+        _ = folder.add(events[0], at: .zero)
+        #expect(folder.add(strangers[0], at: .zero) == [.rest(""), .line(strangers[0])])
+        _ = folder.add(events[0], at: .zero)
+        #expect(folder.add(try Self.offline(19), at: .seconds(1)) == [])
+        #expect(folder.add(strangers[1], at: .seconds(1)) == [.rest(": no Internet"), .line(strangers[1])])
+        _ = folder.add(events[0], at: .seconds(1))
+        #expect(folder.add(events[2], at: .seconds(4)) == [.rest(""), .line(events[2])])
     }
 
     @Test func `a clock that goes back ends a line of the past`() throws {
         var folder = EventFolder()
         let events = try Self.burst()
-        _ = folder.take(events[0], at: .seconds(100))
-        #expect(folder.take(events[1], at: .seconds(50)) == [.rest(""), .line(events[1])])
+        _ = folder.add(events[0], at: .seconds(100))
+        #expect(folder.add(events[1], at: .seconds(50)) == [.rest(""), .line(events[1])])
     }
 
     @Test func `the same thing counts once, and the first path is the one that is told`() throws {
         var folder = EventFolder()
-        _ = folder.take(try Self.burst()[0], at: .zero)
+        _ = folder.add(try Self.burst()[0], at: .zero)
         let default_ = try JSONValue(
             parsing: #"{"seq":2,"event":"path.changed","message":"Path default moved to wwan0"\#(Self.cause(9))}"#
         )
@@ -114,7 +114,7 @@ import Testing
             try Self.event(5, "gateway.changed", Self.gateway("192.0.2.1", isGone: false) + Self.cause(9)),
             try Self.event(6, "address.removed", #","address":{"address":"192.0.2.2"}"# + Self.cause(9)),
             try Self.event(7, "address.removed", #","address":{"address":"fe80::2"}"# + Self.cause(9)),
-        ] { #expect(folder.take(event, at: .zero) == []) }
+        ] { #expect(folder.add(event, at: .zero) == []) }
         #expect(folder.finish() == [.rest(": moved to wwan0 (2 addresses and 1 gateway)")])
     }
 }

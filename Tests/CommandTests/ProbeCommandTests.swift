@@ -58,9 +58,9 @@ import Testing
     @Test func `success is one right answer`() {
         var tally = ProbeTally()
         #expect(tally.status == .negative && tally.lossPercent == 0)
-        tally.take(ProbeResult(.failure(.timeout, detail: "")))
+        tally.record(ProbeResult(.failure(.timeout, detail: "")))
         #expect(tally.status == .negative && tally.lossPercent == 100)
-        tally.take(ProbeResult(.success, duration: .milliseconds(3)))
+        tally.record(ProbeResult(.success, duration: .milliseconds(3)))
         #expect(
             tally.status == .success && tally.lossPercent == 50 && tally.durations == [.milliseconds(3)]
         )
@@ -68,13 +68,13 @@ import Testing
 
     @Test func `an attempt that may not be made is a refusal`() {
         var tally = ProbeTally()
-        tally.take(ProbeResult(.notAssessed(advice: "x")))
+        tally.record(ProbeResult(.notAssessed(advice: "x")))
         #expect(tally.status == .refused && tally.sent == 0)
     }
 }
 
 @Suite struct ProbeTextTests {
-    private static let text = ProbeText(sheet: Sheet(now: KernelClock().wall))
+    private static let text = ProbeText(renderer: TextRenderer(now: KernelClock().wall))
 
     @Test(
         arguments: [

@@ -7,8 +7,8 @@ import Testing
 @testable import nwpath
 
 private let now = WallTime("2026-11-20T14:00:00Z") ?? WallTime(nanoseconds: 0)
-private let plain = Sheet(now: now)
-private let coloured = Sheet(Screen(palette: Palette(isColoured: true), width: 80), now: now)
+private let plain = TextRenderer(now: now)
+private let coloured = TextRenderer(Screen(palette: Palette(isColoured: true), width: 80), now: now)
 
 private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: text) }
 
@@ -27,7 +27,7 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
         """
 
     @Test func `an overview says everything once`() throws {
-        let text = StatusText(sheet: plain).overview(try json(satisfied))
+        let text = StatusText(renderer: plain).overview(try json(satisfied))
         let expected = """
             ✓ Path default is satisfied via eth0, for 4 h (since 10:00)
               supports  IPv4, IPv6, DNS
@@ -78,7 +78,7 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
               192.0.2.10/24 · 200 services nearby
 
             """
-        let text = StatusText(sheet: plain)
+        let text = StatusText(renderer: plain)
         #expect(text.brief(try json(judged), history: try json(day)) == expected)
         let lines = text.brief(try json(judged), history: nil).split(separator: "\n")
         #expect(lines.count == 4)
@@ -87,7 +87,7 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
     @Test func `no sign of the path is green beside a headline, and names that nobody reached are not said to work`()
         throws
     {
-        let text = StatusText(sheet: plain).overview(try json(judged))
+        let text = StatusText(renderer: plain).overview(try json(judged))
         #expect(!text.contains("✓"))
         #expect(text.contains("\n  path      satisfied\n  supports  IPv4, DNS (unreachable), no IPv6\n"), "\(text)")
     }
@@ -104,14 +104,16 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
               supports  none
 
             """
-        #expect(StatusText(sheet: plain).monitor(try json(status)) == expected)
+        #expect(StatusText(renderer: plain).monitor(try json(status)) == expected)
     }
 
     @Test(arguments: [("satisfied", "✓", "32"), ("unsatisfied", "✗", "31"), ("requiresConnection", "!", "33")])
     func `a verdict has a sign and a colour`(status: String, sign: String, colour: String) throws {
         let monitor = try json("{\"path\":{\"status\":\"\(status)\"}}")
-        #expect(StatusText(sheet: plain).verdict(monitor) == "\(sign) Path is \(status)")
-        #expect(StatusText(sheet: coloured).verdict(monitor) == "\u{1B}[\(colour)m\(sign) Path is \(status)\u{1B}[0m")
+        #expect(StatusText(renderer: plain).verdict(monitor) == "\(sign) Path is \(status)")
+        #expect(
+            StatusText(renderer: coloured).verdict(monitor) == "\u{1B}[\(colour)m\(sign) Path is \(status)\u{1B}[0m"
+        )
     }
 
     @Test func `what is remembered of services says since when, until when and why`() throws {
@@ -122,12 +124,12 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
             "last_seen":"2026-11-20T11:00:00Z","appearances":3,"removed":{"reason":"expired"}},
             {"name":"y","type":"_a._tcp","interface":"eth0","present":false,"appearances":1,"removed":null}]}
             """
-        let lines = ServiceText(sheet: plain).past(try json(services).list("services")).split(separator: "\n")
+        let lines = ServiceText(renderer: plain).past(try json(services).list("services")).split(separator: "\n")
         #expect(lines.first?.split(separator: " ").last == "STATE")
         #expect(lines.dropFirst().first?.hasSuffix("2026-11-20 11:00:00  2026-11-20 12:00:00    1×  present") == true)
         #expect(lines.dropFirst(2).first?.hasSuffix("3×  expired") == true)
         #expect(lines.last?.hasSuffix("1×  missing") == true && lines.count == 4)
-        #expect(ServiceText(sheet: plain).past([]) == "")
+        #expect(ServiceText(renderer: plain).past([]) == "")
     }
 
     @Test func `words from elsewhere cannot steer the terminal`() throws {
@@ -138,7 +140,7 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
             "interfaces":[{"name":"\\u001b]0;a","problem":"\\n\\n"}]}
             """
         )
-        let text = StatusText(sheet: plain).overview(hostile)
+        let text = StatusText(renderer: plain).overview(hostile)
         #expect(
             text.unicodeScalars.allSatisfy { $0 == "\n" || ($0.value >= 0x20 && !(0x7F...0x9F).contains($0.value)) }
         )
@@ -160,7 +162,7 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
         """
 
     @Test func `a list has a line for each`() throws {
-        let text = InterfaceText(sheet: plain).list([try json(eth0), try json(wlan0)])
+        let text = InterfaceText(renderer: plain).list([try json(eth0), try json(wlan0)])
         let expected = """
             NAME   TYPE           KIND  STATE       ADDRESSES                 NOTES
             eth0   wiredEthernet  veth  usable      192.0.2.10/24 fe80::1/64  required, expensive
@@ -168,8 +170,8 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
 
             """
         #expect(text == expected)
-        #expect(!InterfaceText(sheet: plain).list([try json(wlan0)]).contains("NOTES"))
-        #expect(InterfaceText(sheet: plain).list([]) == "no interfaces\n")
+        #expect(!InterfaceText(renderer: plain).list([try json(wlan0)]).contains("NOTES"))
+        #expect(InterfaceText(renderer: plain).list([]) == "no interfaces\n")
     }
 
     @Test(arguments: [
@@ -188,8 +190,8 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
     ])
     func `of Wi-Fi the list and the interface have everything`(members: String, words: String) throws {
         let interface = try json(#"{"name":"wlan0","type":"wifi","usable":true,"wifi":{\#(members)}}"#)
-        #expect(InterfaceText(sheet: plain).list([interface]).hasSuffix("  \(words)\n"))
-        #expect(InterfaceText(sheet: plain).detail(interface).contains("\n  wifi  \(words)\n"))
+        #expect(InterfaceText(renderer: plain).list([interface]).hasSuffix("  \(words)\n"))
+        #expect(InterfaceText(renderer: plain).detail(interface).contains("\n  wifi  \(words)\n"))
     }
 
     @Test func `one interface has a line for everything known`() throws {
@@ -208,8 +210,8 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
                            fe80::1/64 (link, tentative, valid for 1 h)
 
             """
-        #expect(InterfaceText(sheet: plain).detail(try json(eth0)) == expected)
-        #expect(InterfaceText(sheet: plain).detail(try json(wlan0)).hasPrefix("✗ wlan0: no carrier\n"))
+        #expect(InterfaceText(renderer: plain).detail(try json(eth0)) == expected)
+        #expect(InterfaceText(renderer: plain).detail(try json(wlan0)).hasPrefix("✗ wlan0: no carrier\n"))
     }
 
     @Test(arguments: [
@@ -222,8 +224,8 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
     }
 
     @Test func `on a narrow terminal addresses go on below, and names stay whole`() throws {
-        let narrow = Sheet(Screen(width: 60), now: now)
-        let text = InterfaceText(sheet: narrow).list([try json(eth0)])
+        let narrow = TextRenderer(Screen(width: 60), now: now)
+        let text = InterfaceText(renderer: narrow).list([try json(eth0)])
         #expect(text.split(separator: "\n").allSatisfy { DisplayWidth.of($0) <= 60 })
         #expect(text.contains("eth0") && text.contains("fe80::1/64") && !text.contains("…"))
     }
@@ -234,7 +236,7 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
     func `a gateway answers, does not, or is not tested`(reachable: String, words: String) throws {
         let gateway = try json("{\"address\":\"fe80::1%eth0\",\"interface\":\"eth0\",\"reachable\":\(reachable)}")
         #expect(
-            GatewayText(sheet: plain).gateways([gateway]).contains(
+            GatewayText(renderer: plain).gateways([gateway]).contains(
                 "fe80::1%eth0  eth0                       \(words)\n"
             )
         )
@@ -256,7 +258,7 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
         ),
     ])
     func `name servers come with what is known of them`(dns: String, expected: String) throws {
-        #expect(GatewayText(sheet: plain).dns(try json(dns)) == expected)
+        #expect(GatewayText(renderer: plain).dns(try json(dns)) == expected)
     }
 
     @Test(arguments: [
@@ -267,9 +269,9 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
     ])
     func `name servers have a tick where one answered`(condition: String, line: String) throws {
         let dns = try json(#"{"servers":["192.0.2.53"],"usable":true}"#)
-        #expect(GatewayText(sheet: plain).dns(dns, condition: condition).hasPrefix(line + "\n"))
+        #expect(GatewayText(renderer: plain).dns(dns, condition: condition).hasPrefix(line + "\n"))
         let none = try json(#"{"servers":["192.0.2.53"],"usable":false}"#)
-        let text = GatewayText(sheet: plain).dns(none, condition: condition)
+        let text = GatewayText(renderer: plain).dns(none, condition: condition)
         #expect(text.hasPrefix("✗ DNS: no name server is reachable\n"))
     }
 
@@ -290,7 +292,7 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
 
     @Test func `what a probe found last of a gateway or a name server stands beside it`() throws {
         let findings = try findings()
-        let text = GatewayText(sheet: plain, findings: findings)
+        let text = GatewayText(renderer: plain, findings: findings)
         let gateways = try json(#"[{"address":"192.0.2.1"},{"address":"192.0.2.9","reachable":false}]"#).array ?? []
         let lines = text.gateways(gateways).split(separator: "\n")
         #expect(lines[1].hasSuffix("  yes, 400 µs, 3 s ago") && lines[2].hasSuffix("  no"), "\(lines)")
@@ -327,7 +329,7 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
         ("{}", "•" + String(repeating: " ", count: 20) + "\n"),
     ])
     func `an event is one line`(event: String, expected: String) throws {
-        #expect(EventText(sheet: plain).line(try json(event)) == expected)
+        #expect(EventText(renderer: plain).line(try json(event)) == expected)
     }
 }
 
@@ -338,27 +340,27 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
         """
 
     @Test func `a service is a line, with TXT below when asked for`() throws {
-        let text = ServiceText(sheet: plain).list([try json(service)], hasText: true)
+        let text = ServiceText(renderer: plain).list([try json(service)], hasText: true)
         let lines = text.split(separator: "\n")
         #expect(lines.count == 4)
         #expect(lines[1].contains("Büro 打印\\u{1B}[1m  eth0       p.local   631  192.0.2.60"))
         #expect(lines[2].hasSuffix("  rp=ipp/print"))
         #expect(lines[3].hasSuffix("  note"))
-        #expect(ServiceText(sheet: plain).list([try json(service)]).split(separator: "\n").count == 2)
-        #expect(ServiceText(sheet: plain).list([]) == "")
+        #expect(ServiceText(renderer: plain).list([try json(service)]).split(separator: "\n").count == 2)
+        #expect(ServiceText(renderer: plain).list([]) == "")
         let types = try json(#"{"types":["_a._tcp","\u0007"]}"#)
-        #expect(ServiceText(sheet: plain).types(types) == "_a._tcp\n\\u{7}\n")
+        #expect(ServiceText(renderer: plain).types(types) == "_a._tcp\n\\u{7}\n")
     }
 
     @Test func `types and pairs are explained, and stay as they are`() throws {
         let named = service.dropLast() + #","type_name":"Printer","txt_meanings":{"rp":"queue"}}"#
-        let lines = ServiceText(sheet: plain).list([try json(String(named))], hasText: true).split(separator: "\n")
+        let lines = ServiceText(renderer: plain).list([try json(String(named))], hasText: true).split(separator: "\n")
         #expect(lines[0].hasSuffix("ADDRESSES   WHAT") && lines[1].hasSuffix("192.0.2.60  Printer"))
         #expect(lines[2...] == ["  rp=ipp/print  (queue)", "  note"])
         let types = try json(
             #"{"types":["_ipp._tcp","_a._tcp"],"type_names":{"_ipp._tcp":"Printer","_a._tcp":"_a._tcp"}}"#
         )
-        #expect(ServiceText(sheet: plain).types(types) == "_ipp._tcp  Printer\n_a._tcp\n")
+        #expect(ServiceText(renderer: plain).types(types) == "_ipp._tcp  Printer\n_a._tcp\n")
     }
 }
 
@@ -384,7 +386,7 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
             2026-11-20 13:59:48  ongoing                  12 s  no_default_route  c
 
             """
-        let text = HistoryText(sheet: plain).all(try json(history))
+        let text = HistoryText(renderer: plain).all(try json(history))
         #expect(text == expected)
     }
 
@@ -393,7 +395,7 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
             {"availability_percent":99.999,"known_seconds":86400,"outages":[
             {"start":"2026-11-20T01:00:00Z","end":"2026-11-20T01:04:00Z","duration_seconds":240.5,"reason":"r"}]}
             """
-        let text = HistoryText(sheet: plain).all(try json(past))
+        let text = HistoryText(renderer: plain).all(try json(past))
         #expect(text.contains("\n✓ 99.9 % available, 1 d recorded\n1 outage, 4 min total\n") && !text.contains("✗"))
     }
 
@@ -409,10 +411,10 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
 
     @Test func `nothing known and nothing wrong are told apart`() throws {
         let unknown = try json("{\"monitor\":\"x\",\"availability_percent\":null,\"outages\":[]}")
-        #expect(HistoryText(sheet: plain).all(unknown).hasSuffix("no data for this period\n"))
+        #expect(HistoryText(renderer: plain).all(unknown).hasSuffix("no data for this period\n"))
         let good = try json("{\"availability_percent\":100,\"known_seconds\":5,\"satisfied_seconds\":5,\"outages\":[]}")
-        #expect(HistoryText(sheet: plain).all(good).contains("✓ 100.0 % available, 5 s recorded\n"))
-        #expect(HistoryText(sheet: plain).outages(good) == "no outages\n")
+        #expect(HistoryText(renderer: plain).all(good).contains("✓ 100.0 % available, 5 s recorded\n"))
+        #expect(HistoryText(renderer: plain).outages(good) == "no outages\n")
     }
 
     @Test(
@@ -448,10 +450,10 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
     }
 
     @Test func `moments are cut, not rounded, and what is no time stays readable`() {
-        #expect(AgeText.moment("2026-11-20T13:48:50.999Z") == "2026-11-20 13:48:50")
-        #expect(AgeText.preciseMoment("2026-11-20T14:48:50.9999+01:00") == "2026-11-20 13:48:50.999")
-        #expect(AgeText.moment("soon\u{1B}") == "soon\\u{1B}")
-        #expect(AgeText.moment(nil) == "?")
+        #expect(AgeText.dayAndTime("2026-11-20T13:48:50.999Z") == "2026-11-20 13:48:50")
+        #expect(AgeText.preciseTime("2026-11-20T14:48:50.9999+01:00") == "2026-11-20 13:48:50.999")
+        #expect(AgeText.dayAndTime("soon\u{1B}") == "soon\\u{1B}")
+        #expect(AgeText.dayAndTime(nil) == "?")
         #expect(AgeText.since("2026-11-20T14:00:05Z", now: now) == "0 s")
         #expect(AgeText.since("x", now: now) == nil)
     }

@@ -153,7 +153,7 @@ private let summaries: [(document: String, summary: String)] = [
         let figures = Document.figures(-1, unanswered: -5, answer: "-1", p90: "1e300", ratio: "1e300")
         for state in ["proved", "stalled", "lossy", "slow", "unanswered", "unknown", "of the future"] {
             let document = try JSONValue(parsing: Document.whole(state, figures, isLimited: true))
-            #expect(!text.report(document).isEmpty && !CheckJudge().traffic(document).line.isEmpty)
+            #expect(!text.report(document).isEmpty && !CheckEvaluator().traffic(document).line.isEmpty)
         }
     }
 }
@@ -162,30 +162,33 @@ private let summaries: [(document: String, summary: String)] = [
     @Test(
         arguments: [
             (
-                Document.proved, CheckJudge(), .ok,
+                Document.proved, CheckEvaluator(), .ok,
                 "OK - 212 connections answered within 40 ms, 0.2 % sent again, but none"
             ),
-            (Document.empty, CheckJudge(warning: CheckRange("0.01")), .ok, "OK - no connections"),
-            (Document.idle, CheckJudge(), .ok, "OK - 12 connections, last answer 45 s ago"),
-            (Document.lossy, CheckJudge(), .warning, "WARNING - 212 connections answered within 40 ms, but 4.8 %"),
-            (Document.slow, CheckJudge(), .warning, "WARNING - 7 connections answered slowly"),
-            (Document.unanswered, CheckJudge(), .warning, "WARNING - 3 connections attempted, none answered"),
-            (Document.stalled, CheckJudge(), .critical, "CRITICAL - 148 of 150 connections unanswered for 1.4 s | "),
+            (Document.empty, CheckEvaluator(warning: CheckRange("0.01")), .ok, "OK - no connections"),
+            (Document.idle, CheckEvaluator(), .ok, "OK - 12 connections, last answer 45 s ago"),
+            (Document.lossy, CheckEvaluator(), .warning, "WARNING - 212 connections answered within 40 ms, but 4.8 %"),
+            (Document.slow, CheckEvaluator(), .warning, "WARNING - 7 connections answered slowly"),
+            (Document.unanswered, CheckEvaluator(), .warning, "WARNING - 3 connections attempted, none answered"),
             (
-                Document.proved, CheckJudge(warning: CheckRange("0.03")), .warning,
+                Document.stalled, CheckEvaluator(), .critical,
+                "CRITICAL - 148 of 150 connections unanswered for 1.4 s | "
+            ),
+            (
+                Document.proved, CheckEvaluator(warning: CheckRange("0.03")), .warning,
                 "but none to 203.0.113.0/24, rtt_p90 is 0.040s, expected 0.03 | "
             ),
             (
-                Document.proved, CheckJudge(warning: CheckRange("0.03"), critical: CheckRange("0.035")), .critical,
+                Document.proved, CheckEvaluator(warning: CheckRange("0.03"), critical: CheckRange("0.035")), .critical,
                 "expected 0.035 | "
             ),
-            (Document.off, CheckJudge(), .unknown, "UNKNOWN - traffic.enabled is off; set "),
-            (#"{"detail":"There is no such route."}"#, CheckJudge(), .unknown, "it is older than this program"),
-        ] as [(String, CheckJudge, CheckReport.State, String)]
+            (Document.off, CheckEvaluator(), .unknown, "UNKNOWN - traffic.enabled is off; set "),
+            (#"{"detail":"There is no such route."}"#, CheckEvaluator(), .unknown, "it is older than this program"),
+        ] as [(String, CheckEvaluator, CheckReport.State, String)]
     )
     func `connections are judged by their state, then by their round trips`(
         document: String,
-        judge: CheckJudge,
+        judge: CheckEvaluator,
         state: CheckReport.State,
         part: String
     ) throws {
@@ -194,7 +197,7 @@ private let summaries: [(document: String, summary: String)] = [
     }
 
     @Test func `figures are those of the document, and what was not measured is left out`() throws {
-        let judge = CheckJudge(warning: CheckRange("0.2"), critical: CheckRange("1"))
+        let judge = CheckEvaluator(warning: CheckRange("0.2"), critical: CheckRange("1"))
         #expect(
             judge.traffic(try JSONValue(parsing: Document.proved)).measures.map(\.text) == [
                 "connections=212;;;0", "unanswered=3;;;0", "rtt_p50=0.018s;;;0", "rtt_p90=0.040s;0.2;1;0",

@@ -135,7 +135,7 @@ private func status(
         // What the status shows counts, whatever was ignored a moment ago.
         #expect(WaitCondition.interface("eth0").missing(in: seen, services: [], ignored: ["eth0"]) == nil)
         var machine = WaitMachine([condition], isAny: false, hold: .zero, timeout: .zero, at: .zero)
-        machine.look(seen, services: [], ignored: ["docker0"], at: .seconds(1))
+        machine.evaluate(seen, services: [], ignored: ["docker0"], at: .seconds(1))
         #expect(machine.findings.map(\.missing) == [words])
     }
 
@@ -174,16 +174,16 @@ private func status(
     @Test func `is over as soon as all conditions hold`() throws {
         var machine = machine([.satisfied, .ipv4])
         #expect(machine.step(at: .seconds(100)) == .wait(nil))
-        machine.look(try status("satisfied"), services: [], at: .seconds(101))
+        machine.evaluate(try status("satisfied"), services: [], at: .seconds(101))
         #expect(machine.step(at: .seconds(101)) == .wait(nil))
         #expect(machine.findings.map(\.missing) == [nil, "the path has no IPv4"])
-        machine.look(try status("satisfied", members: ",\"supports_ipv4\":true"), services: [], at: .seconds(102))
+        machine.evaluate(try status("satisfied", members: ",\"supports_ipv4\":true"), services: [], at: .seconds(102))
         #expect(machine.step(at: .seconds(102)) == .satisfied)
     }
 
     @Test func `one is enough when any will do`() throws {
         var machine = machine([.ipv6, .satisfied], isAny: true)
-        machine.look(try status("satisfied"), services: [], at: .seconds(101))
+        machine.evaluate(try status("satisfied"), services: [], at: .seconds(101))
         #expect(machine.step(at: .seconds(101)) == .satisfied)
     }
 
@@ -194,27 +194,27 @@ private func status(
         #expect(machine.step(at: .seconds(105)) == .timedOut)
         #expect(machine.remaining(at: .seconds(200)) == .zero)
         // What holds at the deadline holds.
-        machine.look(try status("satisfied"), services: [], at: .seconds(105))
+        machine.evaluate(try status("satisfied"), services: [], at: .seconds(105))
         #expect(machine.step(at: .seconds(105)) == .satisfied)
     }
 
     @Test func `waits until it has held long enough`() throws {
         var machine = machine(hold: .seconds(10), timeout: .seconds(60))
-        machine.look(try status("satisfied"), services: [], at: .seconds(101))
+        machine.evaluate(try status("satisfied"), services: [], at: .seconds(101))
         #expect(machine.step(at: .seconds(101)) == .wait(.seconds(10)))
-        machine.look(try status("satisfied"), services: [], at: .seconds(105))
+        machine.evaluate(try status("satisfied"), services: [], at: .seconds(105))
         #expect(machine.step(at: .seconds(105)) == .wait(.seconds(6)))
         #expect(machine.step(at: .seconds(111)) == .satisfied)
     }
 
     @Test func `a break begins the time anew, seen or unseen`() throws {
         var machine = machine(hold: .seconds(10))
-        machine.look(try status("satisfied"), services: [], at: .seconds(101))
-        machine.look(try status("unsatisfied", since: "b"), services: [], at: .seconds(105))
+        machine.evaluate(try status("satisfied"), services: [], at: .seconds(101))
+        machine.evaluate(try status("unsatisfied", since: "b"), services: [], at: .seconds(105))
         #expect(machine.step(at: .seconds(111)) == .wait(nil))
-        machine.look(try status("satisfied", since: "c"), services: [], at: .seconds(112))
+        machine.evaluate(try status("satisfied", since: "c"), services: [], at: .seconds(112))
         #expect(machine.step(at: .seconds(112)) == .wait(.seconds(10)))
-        machine.look(try status("satisfied", since: "d"), services: [], at: .seconds(115))
+        machine.evaluate(try status("satisfied", since: "d"), services: [], at: .seconds(115))
         #expect(machine.step(at: .seconds(122)) == .wait(.seconds(3)))
         machine.lose("gone")
         #expect(machine.step(at: .seconds(130)) == .wait(nil))
@@ -225,7 +225,7 @@ private func status(
     @Test func `what is missing is told in lines`() throws {
         var machine = machine([.ipv6, .service(type: "_x._tcp", name: "a\u{1B}b")])
         #expect(Wait.missing(machine.findings).count == 2)
-        machine.look(try status("satisfied", members: ",\"supports_ipv6\":true"), services: [], at: .seconds(101))
+        machine.evaluate(try status("satisfied", members: ",\"supports_ipv6\":true"), services: [], at: .seconds(101))
         let expected = "still waiting for: service=_x._tcp/a\\u{1B}b (service discovery is off (mdns.enabled))"
         #expect(Wait.missing(machine.findings) == [expected])
     }

@@ -25,7 +25,7 @@ import Testing
             [], [0], [0, 0], [1], [0, 1], [1, 0], Array(repeating: 0, count: 8), Array(repeating: 0, count: 9),
             Array(repeating: 0, count: 16), Array(1...16), Array(1...17), Array(2...17),
         ]
-        #expect(Set(texts.map { Fingerprint.ofFolded($0.span) }).count == texts.count)
+        #expect(Set(texts.map { Fingerprint.ofNormalized($0.span) }).count == texts.count)
     }
 
     @Test func `an ending has the number that it has alone`() {

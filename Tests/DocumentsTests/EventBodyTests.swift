@@ -431,7 +431,7 @@ struct Example: Sendable, CustomTestStringConvertible {
         ),
         Example(
             body: MulticastPortChanged(
-                TakenPort(family: .ipv4, holder: PortOwner(user: 0, process: 812, name: "dnsmasq")),
+                OccupiedPort(family: .ipv4, holder: PortOwner(user: 0, process: 812, name: "dnsmasq")),
                 isTaken: true
             ),
             summary: "warning mdns.port_taken UDP port 5353 is used exclusively by dnsmasq (process 812): "
@@ -439,7 +439,7 @@ struct Example: Sendable, CustomTestStringConvertible {
             data: #""port":{"number":5353,"family":"ipv4","holder":{"user":0,"process":812,"name":"dnsmasq"}}}"#
         ),
         Example(
-            body: MulticastPortChanged(TakenPort(family: .ipv6, holder: nil), isTaken: false),
+            body: MulticastPortChanged(OccupiedPort(family: .ipv6, holder: nil), isTaken: false),
             summary: "info mdns.port_free UDP port 5353 is available again: multicast DNS over IPv6 works",
             data: #""port":{"number":5353,"family":"ipv6","holder":null}}"#
         ),

@@ -24,7 +24,7 @@ final class Host: Sendable {
     /// Touched on the host's thread only.
     nonisolated(unsafe) var objects: [String: AnyObject] = [:]
     let log = Log()
-    private let works: Mutex<RunLoopMailbox<Work>?> = Mutex(nil)
+    private let works: Mutex<RunLoopQueue<Work>?> = Mutex(nil)
     private let isOver = Mutex(false)
 
     /// Starts the thread on a namespace's own, whose namespace it takes over.
@@ -37,7 +37,7 @@ final class Host: Sendable {
     }
 
     private func run(ready: () -> Void) {
-        let mailbox = RunLoopMailbox<Work> { [unowned self] works in for work in works { work(self) } }
+        let mailbox = RunLoopQueue<Work> { [unowned self] works in for work in works { work(self) } }
         mailbox.schedule(in: .current, forMode: .default)
         works.withLock { $0 = mailbox }
         ready()

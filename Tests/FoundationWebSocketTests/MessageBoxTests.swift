@@ -14,15 +14,15 @@ import Testing
     @Test func `each receiver gets one message, in order`() {
         var box = MessageBox<String, Int>()
         #expect(words(box.receive(1)) == [] && words(box.receive(2)) == [])
-        #expect(words(box.take("a")) == ["1 a"] && words(box.take("b")) == ["2 b"])
-        #expect(words(box.take("c")) == [] && words(box.take("d")) == [])
+        #expect(words(box.add("a")) == ["1 a"] && words(box.add("b")) == ["2 b"])
+        #expect(words(box.add("c")) == [] && words(box.add("d")) == [])
         #expect(words(box.receive(3)) == ["3 c"] && words(box.receive(4)) == ["4 d"])
     }
 
     @Test func `more is wanted while nothing waits`() {
         var box = MessageBox<String, Int>()
         #expect(box.wantsMore)
-        _ = box.take("a")
+        _ = box.add("a")
         #expect(!box.wantsMore)
         _ = box.receive(1)
         #expect(box.wantsMore)
@@ -32,7 +32,7 @@ import Testing
 
     @Test func `the end comes after what came before, to all who wait and who come later`() {
         var box = MessageBox<String, Int>()
-        _ = box.take("a")
+        _ = box.add("a")
         #expect(words(box.finish(Over())) == [])
         #expect(words(box.receive(1)) == ["1 a"] && words(box.receive(2)) == ["2 over"])
         var other = MessageBox<String, Int>()
@@ -54,7 +54,7 @@ import Testing
             numbers = numbers &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
             let deliveries: [MessageBox<Int, Int>.Delivery]
             if numbers >> 40 & 1 == 0 {
-                deliveries = box.take(sent)
+                deliveries = box.add(sent)
                 sent += 1
             } else {
                 deliveries = box.receive(asked)

@@ -14,11 +14,11 @@ private struct Story {
     let service: Service
     let announcement: ServiceAnnouncement
 
-    init(_ wish: Wish = Wish(pointers: [lamp.typeName])) throws {
-        list = BrowseList(wish)
+    init(_ subscription: Subscription = Subscription(pointers: [lamp.typeName])) throws {
+        list = BrowseList(subscription)
         var directory = LinkDirectory(index: 2, name: "eth0", settings: .init(), random: RandomSource(seed: 1))
         directory.open(.ipv4, mtu: 1500, at: time(0))
-        directory.add(Wish(census: CensusSettings()), of: 1, at: time(0))
+        directory.add(Subscription(census: CensusSettings()), of: 1, at: time(0))
         let bytes = try #require(Message(flags: .response, answers: lamp.all).encoded())
         _ = directory.receive(bytes.span, .ipv4, from: PacketOrigin(source: .v4(1), port: 5353), at: time(0))
         service = try #require(directory.services.first)
@@ -41,7 +41,7 @@ private struct Story {
     }
 
     mutating func tell(_ words: String) -> String {
-        words.split(separator: " ").flatMap { list.take(event($0)) }.map { event in
+        words.split(separator: " ").flatMap { list.apply(event($0)) }.map { event in
             switch event {
             case .found: "found"
             case .resolved: "resolved"
@@ -77,7 +77,7 @@ private struct Story {
         events: String,
         expected: String
     ) throws {
-        var story = try Story(Wish(instances: [lamp.instance]))
+        var story = try Story(Subscription(instances: [lamp.instance]))
         #expect(story.tell(events) == expected)
     }
 

@@ -11,12 +11,12 @@ private let flooder: UInt32 = 1
 /// A cache of a thousand records with a clock and a fixed seed.
 private struct Bench {
     var cache = RecordCache(CacheBounds(records: 1024))
-    var interest = Interest()
+    var activeQueries = ActiveQueries()
     var random = RandomSource(seed: 1)
 
     @discardableResult
     mutating func insert(_ record: ResourceRecord, from source: UInt32, at seconds: Double) -> RecordCache.Outcome {
-        cache.insert(record, from: .v4(source), at: time(seconds), interest: interest, random: &random)
+        cache.insert(record, from: .v4(source), at: time(seconds), activeQueries: activeQueries, random: &random)
     }
 
     /// The address of a host that nobody asked for.
@@ -30,8 +30,8 @@ private struct Bench {
         for number in 0..<(cache.bounds.recordsPerSource - gap) {
             let record = try stranger(Int(source) * 1_000_000 + number)
             insert(record, from: source, at: 0)
-            interest.setHost(record.name, of: record.name, was: nil)
-            interest.setReported(true, record.name, on: record.name)
+            activeQueries.setHost(record.name, of: record.name, was: nil)
+            activeQueries.setReported(true, record.name, on: record.name)
         }
     }
 
@@ -48,7 +48,7 @@ private struct Bench {
         for number in 0..<10_000 { bench.insert(try bench.stranger(number), from: flooder, at: 1) }
         #expect(bench.cache.count == bench.cache.bounds.recordsPerSource)
         #expect(bench.cache.sweeps <= 10_000 / 8 && (gap > 1 || bench.cache.sweeps <= 2), "\(bench.cache.sweeps)")
-        #expect(bench.interest.reported.count == bench.cache.bounds.recordsPerSource - gap)
+        #expect(bench.activeQueries.reported.count == bench.cache.bounds.recordsPerSource - gap)
         // What is known is renewed all the same, and a second later it is tried again.
         let first = try bench.stranger(Int(flooder) * 1_000_000)
         #expect(bench.insert(first, from: flooder, at: 1) == .refreshed)
@@ -73,8 +73,8 @@ private struct Bench {
         try bench.fillShare(of: flooder)
         let wanted = try (30_000..<40_000).map { try bench.stranger($0) }
         for record in wanted {
-            bench.interest.setHost(record.name, of: record.name, was: nil)
-            bench.interest.setReported(true, record.name, on: record.name)
+            bench.activeQueries.setHost(record.name, of: record.name, was: nil)
+            bench.activeQueries.setReported(true, record.name, on: record.name)
         }
         #expect(bench.insert(try bench.stranger(1), from: flooder, at: 1) == .ignored)
         #expect(bench.insert(wanted[0], from: flooder, at: 1) == .added)
@@ -94,8 +94,8 @@ private struct Bench {
         try bench.fillShare(of: 2, less: 100)
         let extra = try (0..<200).map { try bench.stranger(50_000 + $0) }
         for record in extra {
-            bench.interest.setHost(record.name, of: record.name, was: nil)
-            bench.interest.setReported(true, record.name, on: record.name)
+            bench.activeQueries.setHost(record.name, of: record.name, was: nil)
+            bench.activeQueries.setReported(true, record.name, on: record.name)
             bench.insert(record, from: flooder, at: 1)
         }
         #expect(bench.cache.count == bench.cache.bounds.records)
@@ -124,7 +124,7 @@ private struct Bench {
         var visits = 0
         var lost = 0
         while let deadline = bench.cache.nextDeadline, deadline <= time(3) {
-            lost += bench.cache.advance(to: deadline, interest: bench.interest).lost.count
+            lost += bench.cache.advance(to: deadline, activeQueries: bench.activeQueries).lost.count
             visits += 1
         }
         #expect(lost == 200 && visits < 70, "\(visits)")
@@ -204,31 +204,31 @@ private struct Bench {
         }
         bench.run(to: 10)
         for number in 0..<60 as Range<UInt32> { bench.hear([address(100 + number)], from: 1) }
-        #expect(bench.directory.looks.waiting.count == 1)
+        #expect(bench.directory.addressLimit.waiting.count == 1)
         bench.run(to: 20)
-        #expect(bench.directory.looks.waiting.count == 0)
+        #expect(bench.directory.addressLimit.waiting.count == 0)
         // What waited was looked at all the same.
         let addresses = bench.directory.services.map { $0.addresses.count { $0.address.family == .ipv4 } }
         #expect(Set(addresses) == [61])
     }
 
     @Test func `looks at hosts stay within their budget, and none waits for ever`() throws {
-        var looks = AddressLooks()
+        var addressLimit = AddressRateLimit()
         let hosts = try (0..<20).map { try DomainName(labels: [Array("h\($0)".utf8)]) }
         var counts: [DomainName: Int] = [:]
         for step in 0..<1000 {
             let now = time(Double(step) / 100)
-            for host in hosts where looks.allows(host, instances: 401, at: now) { counts[host, default: 0] += 1 }
-            for host in looks.takeDue(at: now) where looks.allows(host, instances: 401, at: now) {
+            for host in hosts where addressLimit.allows(host, instances: 401, at: now) { counts[host, default: 0] += 1 }
+            for host in addressLimit.removeDue(at: now) where addressLimit.allows(host, instances: 401, at: now) {
                 counts[host, default: 0] += 1
             }
-            let alone = looks.allows(DomainName(), instances: 1, at: now)
+            let alone = addressLimit.allows(DomainName(), instances: 1, at: now)
             #expect(alone)
         }
         let total = counts.values.reduce(0, +) * 400
-        #expect(total <= Int(AddressLooks.most + 10 * AddressLooks.rate) + 400 && total > 4096, "\(total)")
-        #expect(looks.waiting.count > 0)
-        for host in hosts { looks.forget(host) }
-        #expect(looks.nextDeadline == nil)
+        #expect(total <= Int(AddressRateLimit.most + 10 * AddressRateLimit.rate) + 400 && total > 4096, "\(total)")
+        #expect(addressLimit.waiting.count > 0)
+        for host in hosts { addressLimit.forget(host) }
+        #expect(addressLimit.nextDeadline == nil)
     }
 }

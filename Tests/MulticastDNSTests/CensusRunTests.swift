@@ -13,7 +13,7 @@ import Testing
         var steps: [(time: Double, step: CensusRun.Step)] = []
         for tick in 0...800 {
             let now = Double(tick) / 100
-            if news.contains(now) { run.news(at: time(now)) }
+            if news.contains(now) { run.noteChange(at: time(now)) }
             let step = run.step(at: time(now), isResolving: now < resolvingUntil)
             if case .wait(let until) = step {
                 #expect(until > time(now))
@@ -58,8 +58,8 @@ import Testing
 
     @Test func `old news does not turn time back`() {
         var run = CensusRun(at: time(0))
-        run.news(at: time(2))
-        run.news(at: time(-50))
+        run.noteChange(at: time(2))
+        run.noteChange(at: time(-50))
         _ = run.step(at: time(1.3), isResolving: false)
         #expect(run.step(at: time(3.5), isResolving: false) == .wait(until: time(7.9)))
     }

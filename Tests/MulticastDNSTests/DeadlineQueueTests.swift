@@ -9,9 +9,9 @@ import Testing
         var queue = DeadlineQueue<String>()
         for (key, seconds) in [("c", 3.0), ("a", 1), ("d", 4), ("b", 2)] { queue[key] = time(seconds) }
         #expect(queue.next == time(1) && queue.count == 4)
-        #expect(queue.takeDue(at: time(0.9)) == [])
-        #expect(queue.takeDue(at: time(3)) == ["a", "b", "c"])
-        #expect(queue.takeDue(at: time(3)) == [] && queue.next == time(4))
+        #expect(queue.removeDue(at: time(0.9)) == [])
+        #expect(queue.removeDue(at: time(3)) == ["a", "b", "c"])
+        #expect(queue.removeDue(at: time(3)) == [] && queue.next == time(4))
     }
 
     @Test(arguments: [(1.0, 2.0), (2, 1)])
@@ -20,7 +20,7 @@ import Testing
         queue["a"] = time(first)
         queue["a"] = time(second)
         #expect(queue.next == time(second) && queue["a"] == time(second) && queue.count == 1)
-        #expect(queue.takeDue(at: time(5)) == ["a"])
+        #expect(queue.removeDue(at: time(5)) == ["a"])
     }
 
     @Test func `lowering never raises`() {
@@ -37,7 +37,7 @@ import Testing
         queue["a"] = time(1)
         queue["b"] = time(2)
         queue["a"] = nil
-        #expect(queue.next == time(2) && queue.takeDue(at: time(9)) == ["b"])
+        #expect(queue.next == time(2) && queue.removeDue(at: time(9)) == ["b"])
         #expect(queue.next == nil && queue.count == 0)
     }
 
@@ -47,7 +47,7 @@ import Testing
             for key in 0..<20 { queue[key] = time(Double(1000 - round * 5 + key)) }
         }
         #expect(queue.count == 20 && queue.slots <= 104)
-        #expect(queue.takeDue(at: time(5000)) == Array(0..<20))
+        #expect(queue.removeDue(at: time(5000)) == Array(0..<20))
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)
@@ -63,7 +63,7 @@ import Testing
             case 1:
                 let now = table.values.min() ?? .zero
                 let due = table.filter { $0.value <= now }.keys.sorted()
-                #expect(queue.takeDue(at: now).sorted() == due)
+                #expect(queue.removeDue(at: now).sorted() == due)
                 for key in due { table[key] = nil }
             default: (queue[key], table[key]) = (deadline, deadline)
             }

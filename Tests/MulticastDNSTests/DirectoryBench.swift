@@ -20,22 +20,22 @@ struct DirectoryBench {
     private var now = time(0)
 
     init(
-        _ wish: Wish? = Wish(census: CensusSettings()),
+        _ subscription: Subscription? = Subscription(census: CensusSettings()),
         families: [AddressFamily] = AddressFamily.allCases,
         settings: MulticastSettings = MulticastSettings()
     ) {
         directory = LinkDirectory(index: 2, name: "eth0", settings: settings, random: RandomSource(seed: 3))
         for family in families { directory.open(family, mtu: 1500, at: time(0)) }
-        if let wish { add(wish) }
+        if let subscription { add(subscription) }
     }
 
     /// Takes on a client, as an engine does.
-    mutating func add(_ wish: Wish, as client: Int = 1) {
-        services[client] = BrowseList(wish)
-        answers[client] = RecordList(keys: wish.records.union(wish.passive))
-        directory.add(wish, of: client, at: now)
-        tell(directory.takeEvents(), besides: client)
-        tell(directory.snapshot(for: wish, at: now), besides: nil, only: client)
+    mutating func add(_ subscription: Subscription, as client: Int = 1) {
+        services[client] = BrowseList(subscription)
+        answers[client] = RecordList(keys: subscription.records.union(subscription.passive))
+        directory.add(subscription, of: client, at: now)
+        tell(directory.drainEvents(), besides: client)
+        tell(directory.snapshot(for: subscription, at: now), besides: nil, only: client)
     }
 
     mutating func remove(_ client: Int) {
@@ -67,15 +67,15 @@ struct DirectoryBench {
                 questions += message.questions.map { ((now - time(0)) / .seconds(1), family, $0) }
             }
         }
-        tell(directory.takeEvents(), besides: nil)
+        tell(directory.drainEvents(), besides: nil)
     }
 
     private mutating func tell(_ new: [DirectoryEvent], besides: Int?, only: Int? = nil) {
         let link = LinkIdentity(index: directory.index, name: directory.name)
         for client in services.keys where client != besides && (only ?? client) == client {
             for event in new {
-                told[client, default: []] += services[client]?.take(event) ?? []
-                if let record = answers[client]?.take(event, on: link) { records[client, default: []].append(record) }
+                told[client, default: []] += services[client]?.apply(event) ?? []
+                if let record = answers[client]?.apply(event, on: link) { records[client, default: []].append(record) }
             }
         }
     }

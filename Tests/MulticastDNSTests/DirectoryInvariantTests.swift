@@ -16,12 +16,12 @@ private let services: [MadeUpService] = (0..<6).map { number in
     return service
 }
 
-private let wishes: [Wish] = [
-    Wish(pointers: [services[0].typeName]), Wish(pointers: Set(services.map(\.typeName))),
-    Wish(pointers: [services[1].subtypeName]), Wish(instances: [services[2].instance]),
-    Wish(records: [RecordKey(services[0].hostName, .a)], passive: [RecordKey(services[0].hostName, .nsec)]),
-    Wish(census: CensusSettings()), Wish(records: [RecordKey(services[3].instance, .srv)], rounds: 1),
-    Wish(pointers: [services[1].typeName], records: [RecordKey(services[1].typeName, .ptr)]),
+private let subscriptions: [Subscription] = [
+    Subscription(pointers: [services[0].typeName]), Subscription(pointers: Set(services.map(\.typeName))),
+    Subscription(pointers: [services[1].subtypeName]), Subscription(instances: [services[2].instance]),
+    Subscription(records: [RecordKey(services[0].hostName, .a)], passive: [RecordKey(services[0].hostName, .nsec)]),
+    Subscription(census: CensusSettings()), Subscription(records: [RecordKey(services[3].instance, .srv)], rounds: 1),
+    Subscription(pointers: [services[1].typeName], records: [RecordKey(services[1].typeName, .ptr)]),
 ]
 
 @Suite struct DirectoryInvariantTests {
@@ -34,9 +34,9 @@ private let wishes: [Wish] = [
         case 0...4: bench.hear(parts.shuffled(using: &random), family)
         case 5: bench.goodbye(parts, family)
         case 6:
-            let client = Int.random(in: 0..<wishes.count, using: &random)
-            bench.add(wishes[client], as: client)
-        case 7: bench.remove(Int.random(in: 0..<wishes.count, using: &random))
+            let client = Int.random(in: 0..<subscriptions.count, using: &random)
+            bench.add(subscriptions[client], as: client)
+        case 7: bench.remove(Int.random(in: 0..<subscriptions.count, using: &random))
         case 8: bench.close(family)
         case 9: bench.open(family)
         case 10: bench.rename(to: ["eth0", "lan0"].randomElement(using: &random) ?? "eth0")
@@ -50,13 +50,13 @@ private let wishes: [Wish] = [
     private func check(_ bench: DirectoryBench, _ comment: Comment) {
         let directory = bench.directory
         let instances = Set(directory.instances.keys)
-        #expect(directory.interest.instances == instances, comment)
+        #expect(directory.activeQueries.instances == instances, comment)
         #expect(
-            directory.interest.reported == Set(directory.instances.filter { $0.value.published != nil }.keys),
+            directory.activeQueries.reported == Set(directory.instances.filter { $0.value.published != nil }.keys),
             comment
         )
-        #expect(directory.interest.types == Set(directory.instances.values.flatMap(\.sources)), comment)
-        #expect(Set(directory.interest.hosts.values.flatMap(\.self)).isSubset(of: instances), comment)
+        #expect(directory.activeQueries.types == Set(directory.instances.values.flatMap(\.sources)), comment)
+        #expect(Set(directory.activeQueries.hosts.values.flatMap(\.self)).isSubset(of: instances), comment)
         #expect(
             directory.resolving.isSubset(of: instances) && Set(directory.waiting.keys).isSubset(of: instances),
             comment
@@ -77,11 +77,12 @@ private let wishes: [Wish] = [
             step(&bench, &now, &random)
             check(bench, "seed \(seed), step \(number)")
         }
-        for client in wishes.indices { bench.remove(client) }
+        for client in subscriptions.indices { bench.remove(client) }
         check(bench, "seed \(seed), at the end")
         let directory = bench.directory
         #expect(
-            directory.instances.isEmpty && directory.interest.watched.isEmpty && directory.instancesBySource.isEmpty
+            directory.instances.isEmpty && directory.activeQueries.records.isEmpty
+                && directory.instancesBySource.isEmpty
         )
         #expect(directory.zones.values.allSatisfy { $0.schedule.count == 0 } && directory.waiting.count == 0)
         let before = bench.questions.count
@@ -94,18 +95,18 @@ private let wishes: [Wish] = [
     func `a client that comes late knows the same as one that was there all the time`(seed: UInt64) {
         var random = RandomSource(seed: seed &+ 1000)
         var bench = DirectoryBench(nil)
-        let wish = Wish(pointers: Set(services.map(\.typeName)))
-        bench.add(wish, as: 100)
+        let subscription = Subscription(pointers: Set(services.map(\.typeName)))
+        bench.add(subscription, as: 100)
         var now = 0.0
         for _ in 0..<100 { step(&bench, &now, &random) }
-        bench.add(wish, as: 101)
+        bench.add(subscription, as: 101)
         #expect(bench.present(100) == bench.present(101))
     }
 
     @Test(arguments: 0..<10 as Range<UInt64>)
     func `what is said last counts, in whatever order it came`(seed: UInt64) {
         var random = RandomSource(seed: seed &+ 2000)
-        var bench = DirectoryBench(Wish(pointers: Set(services.map(\.typeName))), families: [.ipv4])
+        var bench = DirectoryBench(Subscription(pointers: Set(services.map(\.typeName))), families: [.ipv4])
         for _ in 0..<5 {
             let records = services.flatMap(\.all).shuffled(using: &random)
             for record in records { bench.hear([record]) }
@@ -154,8 +155,8 @@ private let wishes: [Wish] = [
         var settings = MulticastSettings()
         settings.maximumInstances = 16
         let named = honest()
-        var bench = DirectoryBench(Wish(instances: [named.instance]), families: [.ipv4], settings: settings)
-        bench.add(Wish(census: CensusSettings()), as: 2)
+        var bench = DirectoryBench(Subscription(instances: [named.instance]), families: [.ipv4], settings: settings)
+        bench.add(Subscription(census: CensusSettings()), as: 2)
         for number in 0..<500 { bench.hear([fake(number).pointer]) }
         #expect(bench.directory.instances[named.instance] != nil && bench.directory.instances.count <= 16)
         bench.hear(named.all)
@@ -181,7 +182,7 @@ private let wishes: [Wish] = [
     @Test func `a pointer out of local is shown as what it is, and asked for nowhere`() throws {
         let type = honest().typeName
         let far = try #require(DomainName("Printer._honest._tcp.example.com"))
-        var bench = DirectoryBench(Wish(pointers: [type]), families: [.ipv4])
+        var bench = DirectoryBench(Subscription(pointers: [type]), families: [.ipv4])
         bench.hear([ResourceRecord(type, .ptr, .pointer(far), timeToLive: 4500)])
         bench.run(to: 6)
         #expect(bench.story().first == "found Printer" && bench.story().last?.hasPrefix("unresolved") == true)

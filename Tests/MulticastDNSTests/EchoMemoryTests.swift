@@ -15,7 +15,7 @@ import Testing
         memory.note(packet(1), at: time(0))
         memory.note(packet(2), at: time(0))
         memory.note(packet(1), at: time(0))
-        let taken = [1, 1, 1, 2, 2, 3].map { memory.takes(packet($0).span, at: time(0.1)) }
+        let taken = [1, 1, 1, 2, 2, 3].map { memory.consume(packet($0).span, at: time(0.1)) }
         #expect(taken == [true, true, false, true, false, false])
         #expect(memory.count == 0)
     }
@@ -26,10 +26,10 @@ import Testing
         memory.note(packet(1), at: time(0))
         var other = packet(1)
         other[index] ^= 1
-        let isTaken = memory.takes(other.span, at: time(0))
+        let isTaken = memory.consume(other.span, at: time(0))
         #expect(!isTaken)
         let shorter = Array(packet(1).dropLast())
-        let isShorter = memory.takes(shorter.span, at: time(0))
+        let isShorter = memory.consume(shorter.span, at: time(0))
         #expect(!isShorter)
     }
 
@@ -37,8 +37,8 @@ import Testing
         var memory = EchoMemory(seed: 1)
         memory.note(packet(1), at: time(0))
         memory.note(packet(2), at: time(3))
-        let late = memory.takes(packet(1).span, at: time(5.1))
-        let inTime = memory.takes(packet(2).span, at: time(5.1))
+        let late = memory.consume(packet(1).span, at: time(5.1))
+        let inTime = memory.consume(packet(2).span, at: time(5.1))
         #expect(!late && inTime)
     }
 
@@ -46,8 +46,8 @@ import Testing
         var memory = EchoMemory(seed: 1)
         for number in 0..<5000 { memory.note(packet(number), at: time(0)) }
         #expect(memory.count <= EchoMemory.limit)
-        let newest = memory.takes(packet(4999).span, at: time(0))
-        let oldest = memory.takes(packet(0).span, at: time(0))
+        let newest = memory.consume(packet(4999).span, at: time(0))
+        let oldest = memory.consume(packet(0).span, at: time(0))
         #expect(newest && !oldest)
     }
 
@@ -55,7 +55,7 @@ import Testing
         let answers = (0..<64 as Range<UInt64>).map { seed in
             var memory = EchoMemory(seed: seed)
             for number in 0..<200 { memory.note(packet(number), at: time(0)) }
-            return (1000..<1200).contains { memory.takes(packet($0).span, at: time(0)) }
+            return (1000..<1200).contains { memory.consume(packet($0).span, at: time(0)) }
         }
         #expect(!answers.contains(true))
     }

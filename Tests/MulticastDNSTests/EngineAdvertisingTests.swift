@@ -119,10 +119,10 @@ private final class Pair {
         pair.browse()
         var lamp = pair.lamp()
         lamp.host = .machine
-        pair.far.take(hostName: "one")
+        pair.far.apply(hostName: "one")
         try pair.advertise(lamp)
         await pair.loop.eventually { pair.services.first?.host == "one.local" }
-        pair.far.take(hostName: "two.example.com")
+        pair.far.apply(hostName: "two.example.com")
         await pair.loop.eventually { pair.services.first?.host == "two.local" }
         let one = try #require(DomainName("one.local"))
         let lookup = HostLookup(pair.near, host: one) { _ in }

@@ -41,7 +41,7 @@ private typealias Bench = DirectoryBench
     }
 
     @Test func `a pointer into another domain is found, not asked for, and told as unresolved`() throws {
-        var bench = Bench(Wish(pointers: [lamp.typeName]), families: [.ipv4])
+        var bench = Bench(Subscription(pointers: [lamp.typeName]), families: [.ipv4])
         let elsewhere = try #require(DomainName("Lamp._test._tcp.example.com"))
         bench.hear([ResourceRecord(lamp.typeName, .ptr, .pointer(elsewhere), timeToLive: 4500)])
         bench.run(to: 10)
@@ -50,7 +50,7 @@ private typealias Bench = DirectoryBench
     }
 
     @Test func `a repetition that brings an instance is reason to ask once more, before the next one`() throws {
-        var bench = Bench(Wish(pointers: [lamp.typeName]), families: [.ipv4])
+        var bench = Bench(Subscription(pointers: [lamp.typeName]), families: [.ipv4])
         bench.run(to: 0.5)
         var other = lamp
         other.name = "Late"
@@ -296,7 +296,7 @@ private typealias Bench = DirectoryBench
         // Both records of the visit are gone when time goes on.
         bench.directory.advance(to: time(21))
         _ = bench.directory.packets(at: time(21))
-        #expect(bench.directory.interest.hosts[lamp.hostName] == [lamp.instance])
+        #expect(bench.directory.activeQueries.hosts[lamp.hostName] == [lamp.instance])
         #expect(try #require(bench.directory.nextDeadline) > time(21))
     }
 
@@ -380,8 +380,8 @@ private typealias Bench = DirectoryBench
         bench.goodbye([lamp.pointer], .ipv6)
         bench.run(to: 22)
         #expect(bench.summary == ["added Lamp", "removed Lamp goodbye"])
-        #expect(bench.directory.instances.isEmpty && bench.directory.interest.hosts.isEmpty)
-        #expect(bench.directory.interest.types.isEmpty)
+        #expect(bench.directory.instances.isEmpty && bench.directory.activeQueries.hosts.isEmpty)
+        #expect(bench.directory.activeQueries.types.isEmpty)
     }
 
     @Test func `a crash is noticed by the location's TTL, and the stale pointer goes too`() {
@@ -397,7 +397,7 @@ private typealias Bench = DirectoryBench
     }
 
     @Test func `a service whose answers were lost is asked for again as soon as its pointer has run out`() {
-        var bench = Bench(Wish(pointers: [lamp.typeName]), families: [.ipv4])
+        var bench = Bench(Subscription(pointers: [lamp.typeName]), families: [.ipv4])
         let short = ResourceRecord(lamp.typeName, .ptr, .pointer(lamp.instance), timeToLive: 10)
         let rest = [lamp.location, lamp.textRecord, lamp.addressRecord, lamp.denial]
         bench.hear([short] + rest)
@@ -408,7 +408,7 @@ private typealias Bench = DirectoryBench
         #expect(bench.summary == ["added Lamp", "removed Lamp expired"])
         #expect(bench.asked(pointer).count == before + 2)
         // A goodbye needs no question, nor what was never resolved.
-        var other = Bench(Wish(pointers: [lamp.typeName]), families: [.ipv4])
+        var other = Bench(Subscription(pointers: [lamp.typeName]), families: [.ipv4])
         other.hear([short])
         other.run(to: 9.9)
         let others = other.asked(pointer).count
@@ -427,9 +427,9 @@ private typealias Bench = DirectoryBench
     }
 
     @Test func `a goodbye of the host's addresses is no other reason than one of the service`() {
-        for wish in [Wish(census: CensusSettings()), Wish(instances: [lamp.instance])] {
-            var bench = DirectoryBench(wish)
-            bench.hear(wish.census == nil ? Array(lamp.all.dropFirst(2)) : lamp.all)
+        for subscription in [Subscription(census: CensusSettings()), Subscription(instances: [lamp.instance])] {
+            var bench = DirectoryBench(subscription)
+            bench.hear(subscription.census == nil ? Array(lamp.all.dropFirst(2)) : lamp.all)
             bench.run(to: 10)
             bench.goodbye([lamp.addressRecord])
             bench.run(to: 10.4)
@@ -441,7 +441,7 @@ private typealias Bench = DirectoryBench
 
     @Test func `what nobody announces goes for the reason why its host went`() {
         for isGoodbye in [true, false] {
-            var bench = DirectoryBench(Wish(instances: [lamp.instance]))
+            var bench = DirectoryBench(Subscription(instances: [lamp.instance]))
             var long = lamp
             long.lifetime = 4500
             bench.hear([long.location, long.textRecord, lamp.addressRecord, long.denial])
@@ -461,13 +461,13 @@ private typealias Bench = DirectoryBench
         settings.wellKnownTypes.append(lamp.typeName)
         let question = Question(lamp.typeName, .ptr)
         #expect(bench.asked(question).isEmpty)
-        bench.directory.change(Wish(census: settings), of: 1, at: time(10))
+        bench.directory.change(Subscription(census: settings), of: 1, at: time(10))
         bench.run(to: 11)
         #expect(bench.asked(question).first.map { $0 < 10.2 } == true && bench.asked(question, .ipv6).count == 1)
         bench.hear(lamp.all)
         bench.run(to: 12)
         #expect(bench.summary == ["added Lamp"])
-        bench.directory.change(Wish(census: settings), of: 1, at: time(12))
+        bench.directory.change(Subscription(census: settings), of: 1, at: time(12))
         let before = bench.asked(question).count
         bench.run(to: 12.5)
         #expect(bench.asked(question).count == before, "it is known already")

@@ -56,7 +56,7 @@ struct LivingLink {
         self.families = families
         random = RandomSource(seed: seed)
         for family in families { directory.open(family, mtu: 1500, at: now) }
-        directory.add(Wish(pointers: [service.typeName]), of: 1, at: now)
+        directory.add(Subscription(pointers: [service.typeName]), of: 1, at: now)
     }
 
     /// Lets everybody act until then.
@@ -71,7 +71,7 @@ struct LivingLink {
             for (family, packets) in directory.packets(at: now) {
                 for packet in packets { take(packet.bytes, family) }
             }
-            events += directory.takeEvents().map { (clock, $0) }
+            events += directory.drainEvents().map { (clock, $0) }
             noteLosses()
         }
         now = max(now, time(seconds))

@@ -81,7 +81,7 @@ private let lamp = MadeUpService()
     }
 
     @Test func `refreshes go out at 80, 85, 90 and 95 percent of the lifetime, whatever series goes on`() {
-        var bench = DirectoryBench(Wish(pointers: [lamp.typeName]), families: [.ipv4])
+        var bench = DirectoryBench(Subscription(pointers: [lamp.typeName]), families: [.ipv4])
         var brief = lamp.pointer
         brief.timeToLive = 120
         bench.run(to: 200)

@@ -14,8 +14,8 @@ private let location = Question(lamp.instance, .srv)
 /// Services that lose their location while a pointer leads to them.
 @Suite struct MissingServiceTests {
     /// A lamp whose location was withdrawn at 10 s, and is gone at 11 s.
-    private func bench(_ wish: Wish = Wish(pointers: [lamp.typeName])) -> DirectoryBench {
-        var bench = DirectoryBench(wish, families: [.ipv4])
+    private func bench(_ subscription: Subscription = Subscription(pointers: [lamp.typeName])) -> DirectoryBench {
+        var bench = DirectoryBench(subscription, families: [.ipv4])
         bench.hear(lamp.all)
         bench.run(to: 10)
         bench.goodbye([lamp.location])
@@ -44,7 +44,7 @@ private let location = Question(lamp.instance, .srv)
     }
 
     @Test func `one that a client follows by name is queried as often`() {
-        var bench = bench(Wish(pointers: [lamp.typeName], instances: [lamp.instance]))
+        var bench = bench(Subscription(pointers: [lamp.typeName], instances: [lamp.instance]))
         bench.hear([lamp.pointer])
         bench.run(to: 300)
         let times = bench.asked(location).filter { $0 > 11 }
@@ -66,7 +66,7 @@ private let location = Question(lamp.instance, .srv)
     }
 
     @Test func `an address that is withdrawn is queried too`() {
-        var bench = DirectoryBench(Wish(pointers: [lamp.typeName]), families: [.ipv4])
+        var bench = DirectoryBench(Subscription(pointers: [lamp.typeName]), families: [.ipv4])
         var long = lamp
         long.lifetime = 4500
         bench.hear([lamp.pointer, long.location, long.textRecord, lamp.addressRecord, long.denial])
@@ -89,7 +89,7 @@ private let location = Question(lamp.instance, .srv)
         #expect(bench.asked(location).count == count)
         var closed = lamp
         closed.port = 0
-        var other = DirectoryBench(Wish(pointers: [lamp.typeName]), families: [.ipv4])
+        var other = DirectoryBench(Subscription(pointers: [lamp.typeName]), families: [.ipv4])
         other.hear(lamp.all)
         other.run(to: 10)
         other.hear([closed.location])
@@ -104,7 +104,7 @@ private let location = Question(lamp.instance, .srv)
 
     @Test(arguments: [true, false])
     func `what others query in vain is queried by us before it is given up`(isAnswered: Bool) {
-        var bench = DirectoryBench(Wish(pointers: [lamp.typeName]), families: [.ipv4])
+        var bench = DirectoryBench(Subscription(pointers: [lamp.typeName]), families: [.ipv4])
         bench.hear(lamp.all)
         for second in [10.0, 12] {
             bench.run(to: second)

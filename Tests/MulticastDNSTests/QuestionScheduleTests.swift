@@ -12,13 +12,13 @@ private let second = question("_b._tcp.local")
 
 /// A schedule, a fixed seed, and a clock that goes from deadline to deadline.
 private struct Bench {
-    var schedule = QuestionSchedule(budget: 100)
+    var schedule = QuestionSchedule(rate: 100)
     var random: RandomSource
 
     init(seed: UInt64 = 1) { random = RandomSource(seed: seed) }
 
     mutating func ask(_ question: Question, times: Int = .max, at seconds: Double) {
-        schedule.ask(question, times: times, at: time(seconds), random: &random)
+        schedule.query(question, times: times, at: time(seconds), random: &random)
     }
 
     /// Lets time pass up to `end`, and gives every packet with its time since the start.
@@ -97,7 +97,7 @@ private struct Bench {
         var bench = Bench(seed: seed)
         let learned = (0..<20).map { (question("_type-\($0)._tcp.local"), Double($0) / 1000) }
         for (question, seconds) in learned {
-            bench.schedule.ask(
+            bench.schedule.query(
                 question,
                 times: 1,
                 within: QuestionSchedule.gatheringDelay,
@@ -161,19 +161,19 @@ private struct Bench {
 
     @Test func `what records made us ask goes as far as they paid for it, what clients ask always`() {
         var bench = Bench()
-        bench.schedule = QuestionSchedule(budget: 100_000)
+        bench.schedule = QuestionSchedule(rate: 100_000)
         for number in 0..<4000 {
             let question = Question(DomainName("instance-\(number)._a._tcp.local") ?? DomainName(), .srv)
-            bench.schedule.ask(question, times: 2, isProvoked: true, at: time(0), random: &bench.random)
+            bench.schedule.query(question, times: 2, isResponseTriggered: true, at: time(0), random: &bench.random)
         }
         bench.ask(first, times: 2, at: 0)
         let asked = bench.run(until: 60).flatMap(\.questions)
-        let bytes = asked.reduce(0) { $0 + ProvokedAllowance.size(of: $1) }
+        let bytes = asked.reduce(0) { $0 + ResponseTriggeredLimit.size(of: $1) }
         #expect(asked.count { $0 == first } == 2 && asked.count > 1000)
-        #expect(bytes <= ProvokedAllowance.most + 2 * ProvokedAllowance.rate)
+        #expect(bytes <= ResponseTriggeredLimit.most + 2 * ResponseTriggeredLimit.rate)
         #expect(bench.schedule.count == 0)
         // A client that wants the same makes it one of its own.
-        bench.schedule.ask(second, times: 2, isProvoked: true, at: time(60), random: &bench.random)
+        bench.schedule.query(second, times: 2, isResponseTriggered: true, at: time(60), random: &bench.random)
         bench.ask(second, times: 2, at: 60)
         #expect(bench.run(until: 90).flatMap(\.questions) == [second, second])
     }
@@ -220,7 +220,7 @@ private struct Bench {
     @Test func `the same question by another host counts as sent`() {
         var bench = Bench()
         bench.ask(first, times: 3, at: 0)
-        bench.schedule.heard(first, at: time(0.01))
+        bench.schedule.observe(first, at: time(0.01))
         let times = bench.run(until: 100).map(\.time)
         #expect(times.count == 2)
         #expect((times.first ?? 0) >= 1.01 && (times.last ?? 0) >= 3.01)
@@ -231,9 +231,9 @@ private struct Bench {
         bench.ask(first, at: 0)
         #expect(bench.run(until: 10).count == 4)
         let before = bench.schedule.nextDeadline
-        bench.schedule.heard(first, at: time(10))
+        bench.schedule.observe(first, at: time(10))
         #expect(bench.schedule.nextDeadline == before)
-        bench.schedule.heard(second, at: time(10))
+        bench.schedule.observe(second, at: time(10))
         #expect(bench.schedule.count == 1)
     }
 
@@ -289,7 +289,7 @@ private struct Bench {
     @Test func `what runs out is not asked for when it was answered, or when another host asks`() {
         var bench = settled()
         bench.schedule.renew(first, at: time(600), random: &bench.random)
-        bench.schedule.heard(first, at: time(600.01))
+        bench.schedule.observe(first, at: time(600.01))
         #expect(bench.schedule.count == 1 && bench.run(until: 1000).isEmpty)
         bench.schedule.renew(first, at: time(1000), random: &bench.random)
         bench.schedule.endSeries(first)

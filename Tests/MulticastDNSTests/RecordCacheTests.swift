@@ -22,7 +22,7 @@ private func address(_ last: UInt32, lifetime: UInt32 = 100, flush: Bool = true)
 /// A cache with a clock and a fixed seed.
 private struct Bench {
     var cache = RecordCache(CacheBounds(records: 100))
-    var interest = Interest()
+    var activeQueries = ActiveQueries()
     var random = RandomSource(seed: 1)
 
     init(interested: Bool = true) {
@@ -31,17 +31,17 @@ private struct Bench {
 
     /// Has a service reported that stands on a host of the same name.
     mutating func report(_ name: DomainName) {
-        interest.setHost(name, of: name, was: nil)
-        interest.setReported(true, name, on: name)
+        activeQueries.setHost(name, of: name, was: nil)
+        activeQueries.setReported(true, name, on: name)
     }
 
     @discardableResult
     mutating func insert(_ record: ResourceRecord, from source: UInt32 = 0, at seconds: Double) -> RecordCache.Outcome {
-        cache.insert(record, from: .v4(source), at: time(seconds), interest: interest, random: &random)
+        cache.insert(record, from: .v4(source), at: time(seconds), activeQueries: activeQueries, random: &random)
     }
 
     mutating func advance(to seconds: Double) -> RecordCache.Advance {
-        cache.advance(to: time(seconds), interest: interest)
+        cache.advance(to: time(seconds), activeQueries: activeQueries)
     }
 
     func addresses(at seconds: Double) -> Set<UInt32> {
@@ -257,9 +257,9 @@ private struct Bench {
         }
         var steps = 0
         while let deadline = bench.cache.nextDeadline, steps < 1000 {
-            let before = bench.cache.advance(to: deadline - .milliseconds(1), interest: bench.interest)
+            let before = bench.cache.advance(to: deadline - .milliseconds(1), activeQueries: bench.activeQueries)
             #expect(before.lost.isEmpty)
-            let advance = bench.cache.advance(to: deadline, interest: bench.interest)
+            let advance = bench.cache.advance(to: deadline, activeQueries: bench.activeQueries)
             #expect(!advance.lost.isEmpty || !advance.refresh.isEmpty)
             steps += 1
         }
@@ -332,7 +332,7 @@ private struct Bench {
     func `foreign questions without an answer prove a failure`(heard: [Double], lostAt: Double?) {
         var bench = Bench()
         bench.insert(address(1), at: 0)
-        for seconds in heard { bench.cache.heard(Question(host, .a), knownAnswers: [], at: time(seconds)) }
+        for seconds in heard { bench.cache.observe(Question(host, .a), knownAnswers: [], at: time(seconds)) }
         let lost = (0...400).first { !bench.advance(to: Double($0) / 10).lost.isEmpty }.map { Double($0) / 10 }
         #expect(lost == lostAt)
     }
@@ -340,11 +340,11 @@ private struct Bench {
     @Test func `an answer, or being known to the asker, clears a record of suspicion`() {
         var bench = Bench()
         bench.insert(address(1), at: 0)
-        bench.cache.heard(Question(host, .a), knownAnswers: [], at: time(1))
-        bench.cache.heard(Question(host, .a), knownAnswers: [], at: time(2))
+        bench.cache.observe(Question(host, .a), knownAnswers: [], at: time(1))
+        bench.cache.observe(Question(host, .a), knownAnswers: [], at: time(2))
         bench.insert(address(1), at: 3)
-        bench.cache.heard(Question(host, .a), knownAnswers: [address(1)], at: time(4))
-        bench.cache.heard(Question(host, .a), knownAnswers: [address(1)], at: time(5))
+        bench.cache.observe(Question(host, .a), knownAnswers: [address(1)], at: time(4))
+        bench.cache.observe(Question(host, .a), knownAnswers: [address(1)], at: time(5))
         #expect(bench.advance(to: 60).lost.isEmpty)
     }
 
@@ -471,24 +471,24 @@ private struct Bench {
         (.nsec, "h.local", false), (.hinfo, "h.local", false), (.a, "x.local", false),
     ])
     func `is in the records of services`(type: RecordType, name: String, wanted: Bool) throws {
-        var interest = Interest()
-        interest.types = [try #require(DomainName("_t._tcp.local"))]
-        interest.instances = [try #require(DomainName("i._t._tcp.local"))]
-        for instance in interest.instances { interest.setHost(host, of: instance, was: nil) }
-        #expect(interest.contains(RecordKey(try #require(DomainName(name)), type)) == wanted)
+        var activeQueries = ActiveQueries()
+        activeQueries.types = [try #require(DomainName("_t._tcp.local"))]
+        activeQueries.instances = [try #require(DomainName("i._t._tcp.local"))]
+        for instance in activeQueries.instances { activeQueries.setHost(host, of: instance, was: nil) }
+        #expect(activeQueries.contains(RecordKey(try #require(DomainName(name)), type)) == wanted)
     }
 
     @Test func `protects what reported services stand on, and nothing else`() {
         let lamp = MadeUpService()
-        var interest = Interest()
-        interest.types = [lamp.typeName]
-        interest.instances = [lamp.instance]
-        interest.setHost(lamp.hostName, of: lamp.instance, was: nil)
-        #expect(lamp.all.allSatisfy { !interest.protects($0) })
-        interest.setReported(true, lamp.instance, on: lamp.hostName)
-        #expect(lamp.all.map { interest.protects($0) } == [false, true, true, true, true, true])
+        var activeQueries = ActiveQueries()
+        activeQueries.types = [lamp.typeName]
+        activeQueries.instances = [lamp.instance]
+        activeQueries.setHost(lamp.hostName, of: lamp.instance, was: nil)
+        #expect(lamp.all.allSatisfy { !activeQueries.protects($0) })
+        activeQueries.setReported(true, lamp.instance, on: lamp.hostName)
+        #expect(lamp.all.map { activeQueries.protects($0) } == [false, true, true, true, true, true])
         let other = ResourceRecord(lamp.instance, .hinfo, .hostInformation(cpu: [], system: []), timeToLive: 1)
-        #expect(!interest.protects(other))
+        #expect(!activeQueries.protects(other))
     }
 }
 
@@ -505,7 +505,7 @@ private struct Bench {
         var bench = Bench(interested: false)
         bench.insert(address(1), at: 0)
         #expect(bench.advance(to: seconds).refresh.isEmpty)
-        bench.interest.setHost(host, of: host, was: nil)
+        bench.activeQueries.setHost(host, of: host, was: nil)
         bench.cache.attend(key, at: time(seconds))
         bench.cache.attend(RecordKey(host, .txt), at: time(seconds))
         #expect(bench.advance(to: seconds).refresh.map(\.step) == steps)
@@ -533,28 +533,30 @@ private struct Bench {
 
     @Test func `tells when the first of several came`() {
         var bench = Bench()
-        #expect(bench.cache.arrival(of: key, at: time(0)) == nil)
+        #expect(bench.cache.firstReceived(of: key, at: time(0)) == nil)
         bench.insert(address(1, lifetime: 10, flush: false), at: 1)
         bench.insert(address(2, flush: false), at: 3)
-        #expect(bench.cache.arrival(of: key, at: time(4)) == time(1))
-        #expect(bench.cache.arrival(of: key, at: time(12)) == time(3))
+        #expect(bench.cache.firstReceived(of: key, at: time(4)) == time(1))
+        #expect(bench.cache.firstReceived(of: key, at: time(12)) == time(3))
     }
 
     @Test(arguments: [0.2, 0.9])
     func `a question within a second of the answer proves no failure`(delay: Double) {
         var bench = Bench()
         bench.insert(address(1), at: 0)
-        for _ in 0..<3 { bench.cache.heard(Question(host, .a), knownAnswers: [], at: time(delay)) }
+        for _ in 0..<3 { bench.cache.observe(Question(host, .a), knownAnswers: [], at: time(delay)) }
         #expect(bench.advance(to: 30).lost.isEmpty)
     }
 
     @Test func `questions of one burst count once`() {
         var bench = Bench()
         bench.insert(address(1), at: 0)
-        for tick in 0..<5 { bench.cache.heard(Question(host, .a), knownAnswers: [], at: time(5 + Double(tick) / 100)) }
+        for tick in 0..<5 {
+            bench.cache.observe(Question(host, .a), knownAnswers: [], at: time(5 + Double(tick) / 100))
+        }
         #expect(bench.advance(to: 30).lost.isEmpty)
-        bench.cache.heard(Question(host, .a), knownAnswers: [], at: time(31))
-        bench.cache.heard(Question(host, .a), knownAnswers: [], at: time(33))
+        bench.cache.observe(Question(host, .a), knownAnswers: [], at: time(31))
+        bench.cache.observe(Question(host, .a), knownAnswers: [], at: time(33))
         #expect(bench.advance(to: 33.9).verify.isEmpty && bench.advance(to: 34).verify == [key])
         #expect(bench.advance(to: 40.9).lost.isEmpty && bench.advance(to: 41).lost.map(\.loss) == [.expired])
     }
@@ -562,16 +564,16 @@ private struct Bench {
     @Test func `a large unique set is flushed once per burst, and its newest members stay`() throws {
         var cache = RecordCache(CacheBounds(records: 4000))
         var random = RandomSource(seed: 1)
-        let interest = Interest()
+        let activeQueries = ActiveQueries()
         for number in 0..<300 {
-            _ = cache.insert(try pointer(number), at: time(0), interest: interest, random: &random)
+            _ = cache.insert(try pointer(number), at: time(0), activeQueries: activeQueries, random: &random)
         }
         for number in 200..<500 {
             let record = try pointer(number, flush: true)
-            _ = cache.insert(record, at: time(10), interest: interest, random: &random)
+            _ = cache.insert(record, at: time(10), activeQueries: activeQueries, random: &random)
         }
-        #expect(cache.advance(to: time(10.9), interest: interest).lost.isEmpty)
-        let lost = cache.advance(to: time(11), interest: interest).lost
+        #expect(cache.advance(to: time(10.9), activeQueries: activeQueries).lost.isEmpty)
+        let lost = cache.advance(to: time(11), activeQueries: activeQueries).lost
         #expect(lost.count == 200 && lost.allSatisfy { $0.loss == .flushed })
         #expect(cache.records(RecordKey(type, .ptr), at: time(11)).count == 300)
     }
@@ -587,11 +589,11 @@ private struct Bench {
 
     @Test func `names of one wake-up are refreshed together, each name once`() throws {
         var bench = Bench(interested: false)
-        bench.interest.types = [type]
+        bench.activeQueries.types = [type]
         for number in 0..<50 { bench.insert(try pointer(number), at: Double(number) / 1000) }
         var refreshes: [Double] = []
         while let deadline = bench.cache.nextDeadline, deadline < time(84) {
-            let result = bench.cache.advance(to: deadline, interest: bench.interest)
+            let result = bench.cache.advance(to: deadline, activeQueries: bench.activeQueries)
             refreshes += result.refresh.map { _ in (deadline - time(0)) / .seconds(1) }
         }
         #expect((1...2).contains(refreshes.count) && refreshes.allSatisfy { $0 >= 80 && $0 <= 82.1 })

@@ -25,7 +25,7 @@ private let there = LinkIdentity(index: 2, name: "w0")
         let added = DirectoryEvent.recordAdded(lamp.addressRecord)
         let removed = DirectoryEvent.recordRemoved(lamp.addressRecord, reason: .goodbye)
         let told = [(added, here), (added, here), (added, there), (removed, here), (removed, here), (removed, there)]
-            .map { text(list.take($0, on: $1)) }
+            .map { text(list.apply($0, on: $1)) }
         #expect(told == ["+v0", "", "+w0", "-v0 goodbye", "", "-w0 goodbye"] && list.answers.isEmpty)
     }
 
@@ -45,7 +45,7 @@ private let there = LinkIdentity(index: 2, name: "w0")
         let events: [DirectoryEvent] = [
             .recordAdded(other.addressRecord), .recordAdded(lamp.textRecord), .announced(service, by: [lamp.typeName]),
         ]
-        #expect(events.allSatisfy { list.take($0, on: here) == nil } && list.answers.isEmpty)
+        #expect(events.allSatisfy { list.apply($0, on: here) == nil } && list.answers.isEmpty)
     }
 
     @Test func `answers keep the order in which they came, and the interface's name of then`() {
@@ -55,10 +55,10 @@ private let there = LinkIdentity(index: 2, name: "w0")
             host.address = .v4(UInt32(number))
             return host.addressRecord
         }
-        for record in records { _ = list.take(.recordAdded(record), on: here) }
+        for record in records { _ = list.apply(.recordAdded(record), on: here) }
         #expect(list.answers.map(\.record.data) == records.map(\.data))
         let renamed = LinkIdentity(index: 1, name: "lan0")
-        let told = list.take(.recordRemoved(records[0], reason: .interfaceDown), on: renamed)
+        let told = list.apply(.recordRemoved(records[0], reason: .interfaceDown), on: renamed)
         #expect(text(told) == "-v0 interface_down" && list.answers.count == 19)
     }
 }

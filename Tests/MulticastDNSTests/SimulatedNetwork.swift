@@ -37,7 +37,7 @@ struct SimulatedNetwork {
     private var random: RandomSource
     private let options: Options
 
-    init(_ options: Options, wish: Wish = Wish(census: CensusSettings())) {
+    init(_ options: Options, subscription: Subscription = Subscription(census: CensusSettings())) {
         self.options = options
         random = RandomSource(seed: options.seed)
         hosts = (0..<options.hosts).map { host in
@@ -55,8 +55,8 @@ struct SimulatedNetwork {
         }
         directory = LinkDirectory(index: 1, name: "v0", settings: .init(), random: RandomSource(seed: options.seed))
         directory.open(.ipv4, mtu: 1500, at: now)
-        directory.add(wish, of: 1, at: now)
-        if wish.census != nil { directory.beginCensus(at: now) }
+        directory.add(subscription, of: 1, at: now)
+        if subscription.census != nil { directory.beginCensus(at: now) }
     }
 
     var total: Int { options.hosts * options.servicesPerHost }
@@ -78,7 +78,7 @@ struct SimulatedNetwork {
                 for query in queries { send(query.bytes) }
             }
             for index in hosts.indices where hosts[index].planned.map({ $0.due <= now }) == true { answer(index) }
-            for case .resolved(let service) in directory.takeEvents() { resolved[service.instance] = now - time(0) }
+            for case .resolved(let service) in directory.drainEvents() { resolved[service.instance] = now - time(0) }
         }
     }
 

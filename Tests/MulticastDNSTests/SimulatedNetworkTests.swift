@@ -32,7 +32,7 @@ import Testing
 
     @Test func `someone who browses gets along with less traffic, and finds its own types only`() throws {
         let types = try ["_type0._tcp.local", "_type3._tcp.local"].map { try #require(DomainName($0)) }
-        var network = SimulatedNetwork(.init(), wish: Wish(pointers: Set(types)))
+        var network = SimulatedNetwork(.init(), subscription: Subscription(pointers: Set(types)))
         var census = SimulatedNetwork(.init())
         network.run(to: 3)
         census.run(to: 3)

@@ -22,7 +22,7 @@ private struct Bench {
 
     mutating func receive(_ bytes: [UInt8], port: UInt16 = 5353, at seconds: Double = 0) -> Zone.Reception {
         let origin = PacketOrigin(source: .v4(0xC000_0203), port: port)
-        return zone.receive(bytes.span, from: origin, at: time(seconds), interest: Interest())
+        return zone.receive(bytes.span, from: origin, at: time(seconds), activeQueries: ActiveQueries())
     }
 
     func knows(_ record: ResourceRecord, at seconds: Double = 0) -> Bool {
@@ -94,7 +94,7 @@ private func response(_ records: [ResourceRecord], flags: Message.Flags = [.resp
 
     @Test func `takes its own packet for an echo, once`() throws {
         var bench = Bench()
-        bench.zone.ask(Question(lamp.typeName, .ptr), times: 1, at: time(0))
+        bench.zone.query(Question(lamp.typeName, .ptr), times: 1, at: time(0))
         let packet = try #require(bench.zone.packets(at: time(0.2)).first?.bytes)
         guard case .echo = bench.receive(packet) else {
             Issue.record("the echo was not recognised")
@@ -124,7 +124,7 @@ private func response(_ records: [ResourceRecord], flags: Message.Flags = [.resp
     private func asks(after query: Message, port: UInt16 = 5353, knowing known: [ResourceRecord] = []) -> Bool {
         var bench = Bench()
         if !known.isEmpty { _ = bench.receive(response(known)) }
-        bench.zone.ask(question, times: 3, at: time(0))
+        bench.zone.query(question, times: 3, at: time(0))
         _ = bench.receive(query, port: port)
         return !bench.zone.packets(at: time(0.2)).isEmpty
     }
@@ -158,18 +158,18 @@ private func response(_ records: [ResourceRecord], flags: Message.Flags = [.resp
         _ = bench.receive(response([lamp.pointer]))
         _ = bench.receive(Message(questions: [question]), at: 100)
         _ = bench.receive(Message(questions: [question], answers: [lamp.pointer]), at: 101)
-        #expect(bench.zone.cache.advance(to: time(111), interest: Interest()).lost.isEmpty)
+        #expect(bench.zone.cache.advance(to: time(111), activeQueries: ActiveQueries()).lost.isEmpty)
         // The first was long ago; two that follow each other count.
         _ = bench.receive(Message(questions: [question]), at: 112)
         _ = bench.receive(Message(questions: [question]), at: 114)
-        #expect(bench.zone.cache.advance(to: time(121.9), interest: Interest()).lost.isEmpty)
-        #expect(bench.zone.cache.advance(to: time(122), interest: Interest()).lost.count == 1)
+        #expect(bench.zone.cache.advance(to: time(121.9), activeQueries: ActiveQueries()).lost.isEmpty)
+        #expect(bench.zone.cache.advance(to: time(122), activeQueries: ActiveQueries()).lost.count == 1)
     }
 
     @Test func `our packets list what we know`() throws {
         var bench = Bench()
         _ = bench.receive(response([lamp.pointer]))
-        bench.zone.ask(question, times: 1, at: time(10))
+        bench.zone.query(question, times: 1, at: time(10))
         let packet = try #require(bench.zone.packets(at: time(10.2)).first?.bytes)
         let message = try Message(parsing: packet.span)
         #expect(message.answers.map(\.data) == [lamp.pointer.data])
@@ -186,7 +186,7 @@ private func response(_ records: [ResourceRecord], flags: Message.Flags = [.resp
     private func asked(welcomes: Bool = true) throws -> (bench: Bench, query: Message) {
         var bench = Bench()
         bench.zone.linkCameUp(welcomesUnicast: welcomes, at: time(0))
-        bench.zone.ask(question, times: .max, at: time(0))
+        bench.zone.query(question, times: .max, at: time(0))
         let packet = try #require(bench.zone.packets(at: time(0.2)).first?.bytes)
         return (bench, try Message(parsing: packet.span))
     }
@@ -195,7 +195,7 @@ private func response(_ records: [ResourceRecord], flags: Message.Flags = [.resp
     func `welcomes unicast in the first questions after link-up, if they reach us`(welcomes: Bool) throws {
         var (bench, first) = try asked(welcomes: welcomes)
         #expect(first.questions.map(\.wantsUnicast) == [welcomes])
-        bench.zone.ask(Question(lamp.instance, .srv), times: 1, at: time(0.2))
+        bench.zone.query(Question(lamp.instance, .srv), times: 1, at: time(0.2))
         let second = try #require(bench.zone.packets(at: time(1.3)).first?.bytes)
         #expect(try Message(parsing: second.span).questions.allSatisfy { !$0.wantsUnicast })
         bench.zone.resume(at: time(100))
@@ -220,7 +220,7 @@ private func response(_ records: [ResourceRecord], flags: Message.Flags = [.resp
         var origin = near
         origin.isOnLink = isOnLink
         let bytes = try #require(response([record]).encoded())
-        let reception = bench.zone.receive(bytes.span, from: origin, at: time(seconds), interest: Interest())
+        let reception = bench.zone.receive(bytes.span, from: origin, at: time(seconds), activeQueries: ActiveQueries())
         if case .response = reception { #expect(isTaken) } else { #expect(!isTaken) }
         #expect(bench.knows(record, at: seconds) == isTaken)
     }
@@ -228,13 +228,15 @@ private func response(_ records: [ResourceRecord], flags: Message.Flags = [.resp
     @Test func `takes nothing by unicast that it did not ask for so`() throws {
         var (bench, _) = try asked(welcomes: false)
         let bytes = try #require(response([lamp.pointer]).encoded())
-        guard case .ignored = bench.zone.receive(bytes.span, from: near, at: time(0.3), interest: Interest()) else {
+        guard case .ignored = bench.zone.receive(bytes.span, from: near, at: time(0.3), activeQueries: ActiveQueries())
+        else {
             Issue.record("an answer by unicast was taken")
             return
         }
         // By multicast it is, wherever it seems to come from.
         let far = PacketOrigin(source: .v4(0x0808_0808), port: 5353, isOnLink: false)
-        guard case .response = bench.zone.receive(bytes.span, from: far, at: time(0.3), interest: Interest()) else {
+        guard case .response = bench.zone.receive(bytes.span, from: far, at: time(0.3), activeQueries: ActiveQueries())
+        else {
             Issue.record("a multicast answer was dropped for its source")
             return
         }
@@ -242,15 +244,15 @@ private func response(_ records: [ResourceRecord], flags: Message.Flags = [.resp
 
     @Test func `a query by unicast is no sign of what others ask`() throws {
         var bench = Bench()
-        bench.zone.ask(question, times: 3, at: time(0))
+        bench.zone.query(question, times: 3, at: time(0))
         let bytes = try #require(Message(questions: [question]).encoded())
-        _ = bench.zone.receive(bytes.span, from: near, at: time(0), interest: Interest())
+        _ = bench.zone.receive(bytes.span, from: near, at: time(0), activeQueries: ActiveQueries())
         #expect(!bench.zone.packets(at: time(0.2)).isEmpty)
     }
 
     @Test func `a link that came up is asked at once, whatever gap had been reached`() {
         var bench = Bench()
-        bench.zone.ask(question, times: .max, at: time(0))
+        bench.zone.query(question, times: .max, at: time(0))
         var packets = 0
         for second in 0..<300 { packets += bench.zone.packets(at: time(Double(second))).count }
         #expect(packets == 9)

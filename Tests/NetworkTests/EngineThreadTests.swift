@@ -72,7 +72,7 @@ private func namespaceName() -> String {
         let number = try #require(socket.current)
         #expect(try EngineThread.current(by: number) === thread)
         #expect(try EngineThread.current(by: number) === thread)
-        #expect(socket.take() == number && socket.take() == nil)
+        #expect(socket.release() == number && socket.release() == nil)
         _ = Glibc.close(number)
     }
 

@@ -24,7 +24,7 @@ import Testing
             var delivery = PathDelivery()
             let answers = order.map { steps[$0](&delivery) }
             #expect(answers == [false, false, true])
-            #expect(delivery.take() == first)
+            #expect(delivery.dequeue() == first)
         }
     }
 
@@ -32,29 +32,29 @@ import Testing
         var delivery = started()
         #expect(delivery.offer(first) == true)
         #expect(delivery.offer(second) == false, "one turn at a time")
-        #expect(delivery.take() == second)
+        #expect(delivery.dequeue() == second)
         #expect(delivery.end() == false)
     }
 
     @Test func `never tells two equal paths in a row`() {
         var delivery = started()
         _ = delivery.offer(first)
-        #expect(delivery.take() == first)
+        #expect(delivery.dequeue() == first)
         _ = delivery.offer(second)
         _ = delivery.offer(first)
         #expect(delivery.end() == false, "it is back at what was told")
         #expect(delivery.offer(first) == false)
         #expect(delivery.offer(second) == true)
-        #expect(delivery.take() == second)
+        #expect(delivery.dequeue() == second)
     }
 
     @Test func `a path that comes during the call is told after it`() {
         var delivery = started()
         _ = delivery.offer(first)
-        #expect(delivery.take() == first)
+        #expect(delivery.dequeue() == first)
         #expect(delivery.offer(second) == false)
         #expect(delivery.end() == true)
-        #expect(delivery.take() == second)
+        #expect(delivery.dequeue() == second)
         #expect(delivery.end() == false)
     }
 
@@ -62,7 +62,7 @@ import Testing
         var delivery = started()
         #expect(delivery.offer(first) == true)
         delivery.cancel()
-        #expect(delivery.take() == nil)
+        #expect(delivery.dequeue() == nil)
         let answers = [delivery.offer(second), delivery.setHandler(true), delivery.start()]
         #expect(answers == [false, false, false])
         #expect(delivery.current == first)
@@ -72,17 +72,17 @@ import Testing
         var delivery = started()
         _ = delivery.offer(first)
         _ = delivery.setHandler(false)
-        #expect(delivery.take() == nil)
+        #expect(delivery.dequeue() == nil)
         #expect(delivery.setHandler(true) == true, "and the next one can begin")
-        #expect(delivery.take() == first)
+        #expect(delivery.dequeue() == first)
     }
 
     @Test func `a new handler is told the current path although it was told before`() {
         var delivery = started()
         _ = delivery.offer(first)
-        #expect(delivery.take() == first)
+        #expect(delivery.dequeue() == first)
         #expect(delivery.end() == false)
         #expect(delivery.setHandler(true) == true)
-        #expect(delivery.take() == first)
+        #expect(delivery.dequeue() == first)
     }
 }

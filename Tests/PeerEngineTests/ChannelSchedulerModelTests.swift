@@ -136,7 +136,7 @@ private struct Trial {
     private mutating func take(room: Int) throws {
         var output: [UInt8] = []
         let control = model.control.reduce(0) { $0 + $1.wire.count }
-        _ = scheduler.take(room: room, into: &output)
+        _ = scheduler.dequeue(room: room, into: &output)
         // The frames that end channels come on top.
         #expect(output.count <= max(room, control) + ChannelScheduler.quantum + 2 * Frame.headerLength)
         var reader = FrameReader(limit: Frame.maximumPayload)

@@ -12,10 +12,10 @@ private func content(_ number: Int, count: Int) -> [UInt8] {
 }
 
 extension ChannelScheduler {
-    /// One call of ``take(room:into:)``, as frames.
+    /// One call of ``dequeue(room:into:)``, as frames.
     fileprivate mutating func frames(room: Int = 1) throws -> [Frame] {
         var output: [UInt8] = []
-        let gone = take(room: room, into: &output)
+        let gone = dequeue(room: room, into: &output)
         var reader = FrameReader(limit: Frame.maximumPayload)
         reader.append(output)
         let frames = try reader.rest()

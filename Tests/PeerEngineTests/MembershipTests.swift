@@ -52,54 +52,54 @@ import Testing
         var membership = try membership()
         #expect(membership.add(try key(10)) == true)
         #expect(membership.add(try key(20)) == true)
-        #expect(try membership.heard(keys(1, 2, 20, 50, 60, 99), from: key(10)) == keys(1, 2))
+        #expect(try membership.receive(keys(1, 2, 20, 50, 60, 99), from: key(10)) == keys(1, 2))
     }
 
     @Test func `calls nobody a second time for a list that is told again`() throws {
         var membership = try membership()
         #expect(membership.add(try key(10)) == true)
-        #expect(try membership.heard(keys(1, 2), from: key(10)) == keys(1, 2))
-        #expect(try membership.heard(keys(1, 2), from: key(10)) == [])
-        #expect(try membership.heard(keys(1, 2, 3), from: key(10)) == keys(3))
+        #expect(try membership.receive(keys(1, 2), from: key(10)) == keys(1, 2))
+        #expect(try membership.receive(keys(1, 2), from: key(10)) == [])
+        #expect(try membership.receive(keys(1, 2, 3), from: key(10)) == keys(3))
         // Also when the call did not lead to anything, or has been over for long.
         #expect(membership.add(try key(3)) == true)
         membership.remove(try key(3))
-        #expect(try membership.heard(keys(1, 2, 3), from: key(10)) == [])
+        #expect(try membership.receive(keys(1, 2, 3), from: key(10)) == [])
     }
 
     @Test func `one that was gone from a list is new again`() throws {
         var membership = try membership()
         #expect(membership.add(try key(10)) == true)
-        #expect(try membership.heard(keys(1, 2), from: key(10)) == keys(1, 2))
-        #expect(try membership.heard(keys(2), from: key(10)) == [])
-        #expect(try membership.heard(keys(1, 2), from: key(10)) == keys(1))
+        #expect(try membership.receive(keys(1, 2), from: key(10)) == keys(1, 2))
+        #expect(try membership.receive(keys(2), from: key(10)) == [])
+        #expect(try membership.receive(keys(1, 2), from: key(10)) == keys(1))
     }
 
     @Test func `a list of one who is no member means nothing`() throws {
         var membership = try membership()
-        #expect(try membership.heard(keys(1), from: key(10)) == [])
+        #expect(try membership.receive(keys(1), from: key(10)) == [])
         #expect(!membership.expects(try key(1)))
         #expect(membership.add(try key(10)) == true)
-        #expect(try membership.heard(keys(1), from: key(10)) == keys(1))
+        #expect(try membership.receive(keys(1), from: key(10)) == keys(1))
     }
 
     @Test func `who was named by a member may join, greater or not`() throws {
         var membership = try membership()
         #expect(membership.add(try key(10)) == true)
-        _ = try membership.heard(keys(1, 60), from: key(10))
+        _ = try membership.receive(keys(1, 60), from: key(10))
         #expect(try membership.expects(key(1)) && membership.expects(key(60)) && !membership.expects(key(2)))
         // Named by the program is something else.
         #expect(!membership.isInvited(try key(60)))
         // A list that is told anew takes the place of the one before.
-        _ = try membership.heard(keys(1), from: key(10))
+        _ = try membership.receive(keys(1), from: key(10))
         #expect(!membership.expects(try key(60)))
     }
 
     @Test func `what a member has said goes with it`() throws {
         var membership = try membership()
         for number in [10, 20] { #expect(membership.add(try key(number)) == true) }
-        _ = try membership.heard(keys(60, 61), from: key(10))
-        _ = try membership.heard(keys(61), from: key(20))
+        _ = try membership.receive(keys(60, 61), from: key(10))
+        _ = try membership.receive(keys(61), from: key(20))
         membership.remove(try key(10))
         #expect(try !membership.expects(key(60)) && membership.expects(key(61)))
         membership.remove(try key(20))
@@ -107,7 +107,7 @@ import Testing
         // Back again, it has said nothing yet.
         #expect(membership.add(try key(10)) == true)
         #expect(!membership.expects(try key(60)))
-        #expect(try membership.heard(keys(1), from: key(10)) == keys(1))
+        #expect(try membership.receive(keys(1), from: key(10)) == keys(1))
     }
 
     @Test func `whom the program named may join once, until it takes it back`() throws {
@@ -141,7 +141,7 @@ import Testing
         for own in all.dropFirst() {
             var membership = Membership(own: own)
             #expect(membership.add(all[0]) == true)
-            let called = membership.heard(Set(all.dropFirst()).subtracting([own]), from: all[0])
+            let called = membership.receive(Set(all.dropFirst()).subtracting([own]), from: all[0])
             calls += called.map { [own, $0] }
             #expect(all.dropFirst().allSatisfy { $0 == own || membership.expects($0) })
         }

@@ -26,20 +26,20 @@ private final class Bell: Sendable {
     @Test func `gives messages in order, as many as there is room for`() throws {
         let all = (0..<10).map { [UInt8](repeating: UInt8($0), count: 1000) }
         for message in all { try outbox.add(message) }
-        #expect(outbox.take(room: 0).reliable.isEmpty)
+        #expect(outbox.dequeue(room: 0).reliable.isEmpty)
         // The one that goes past the room is given, too, so that none is too long for any room.
-        #expect(outbox.take(room: 1).reliable == [all[0]])
-        #expect(outbox.take(room: 2000 + 2 * MessageOutbox.overhead).reliable == Array(all[1...2]))
-        #expect(outbox.take(room: 2000 + 2 * MessageOutbox.overhead + 1).reliable == Array(all[3...5]))
-        #expect(outbox.take(room: .max).reliable == Array(all[6...]))
-        #expect(outbox.take(room: .max).reliable.isEmpty)
+        #expect(outbox.dequeue(room: 1).reliable == [all[0]])
+        #expect(outbox.dequeue(room: 2000 + 2 * MessageOutbox.overhead).reliable == Array(all[1...2]))
+        #expect(outbox.dequeue(room: 2000 + 2 * MessageOutbox.overhead + 1).reliable == Array(all[3...5]))
+        #expect(outbox.dequeue(room: .max).reliable == Array(all[6...]))
+        #expect(outbox.dequeue(room: .max).reliable.isEmpty)
     }
 
     @Test func `counts what waits until it has gone to the kernel`() throws {
         try outbox.add([UInt8](repeating: 1, count: 100))
         try outbox.add([])
         #expect(outbox.waiting == 100 + 2 * MessageOutbox.overhead)
-        _ = outbox.take(room: .max)
+        _ = outbox.dequeue(room: .max)
         #expect(outbox.waiting == 100 + 2 * MessageOutbox.overhead)
         outbox.gone(2 * MessageOutbox.overhead)
         outbox.gone(60)
@@ -55,7 +55,7 @@ private final class Bell: Sendable {
         try outbox.add([UInt8](repeating: 1, count: most))
         #expect(outbox.waiting == MessageOutbox.capacity)
         #expect(throws: MessageOutbox.Failure.full) { try outbox.add([]) }
-        #expect(outbox.take(room: 1).reliable.map(\.count) == [most])
+        #expect(outbox.dequeue(room: 1).reliable.map(\.count) == [most])
         #expect(throws: MessageOutbox.Failure.full) { try outbox.add([]) }
         outbox.gone(MessageOutbox.overhead)
         try outbox.add([])
@@ -66,25 +66,25 @@ private final class Bell: Sendable {
         let most = MessageOutbox.capacity / MessageOutbox.overhead
         for _ in 0..<most { try outbox.add([]) }
         #expect(throws: MessageOutbox.Failure.full) { try outbox.add([]) }
-        #expect(outbox.take(room: .max).reliable.count == most)
+        #expect(outbox.dequeue(room: .max).reliable.count == most)
     }
 
     @Test func `wakes the loop once, until that has taken all`() throws {
         for number in 0..<5 { try outbox.add([UInt8](repeating: 1, count: number)) }
         try outbox.addUnreliable([1])
         #expect(bell.count == 1)
-        _ = outbox.take(room: 1)
+        _ = outbox.dequeue(room: 1)
         // It comes again by itself, but for what does not wait for room.
         try outbox.add([])
         #expect(bell.count == 1)
         try outbox.addUnreliable([1])
         try outbox.addUnreliable([2])
         #expect(bell.count == 2)
-        _ = outbox.take(room: .max)
+        _ = outbox.dequeue(room: .max)
         try outbox.addUnreliable([2])
         try outbox.add([3])
         #expect(bell.count == 3)
-        _ = outbox.take(room: 0)
+        _ = outbox.dequeue(room: 0)
         // A message is left.
         try outbox.add([4])
         #expect(bell.count == 3)
@@ -94,14 +94,14 @@ private final class Bell: Sendable {
         for number in 0..<10 { try outbox.addUnreliable([UInt8(number)]) }
         try outbox.add([1])
         #expect(outbox.waiting == 1 + MessageOutbox.overhead)
-        let taken = outbox.take(room: 0)
+        let taken = outbox.dequeue(room: 0)
         #expect(taken.reliable.isEmpty && taken.unreliable == (0..<10).map { [UInt8($0)] })
-        #expect(outbox.take(room: 0).unreliable.isEmpty)
+        #expect(outbox.dequeue(room: 0).unreliable.isEmpty)
     }
 
     @Test func `of messages that may be lost the last 1024 are kept`() throws {
         for number in 0..<3000 { try outbox.addUnreliable([UInt8(number >> 8), UInt8(number & 0xFF)]) }
-        let kept = outbox.take(room: 0).unreliable
+        let kept = outbox.dequeue(room: 0).unreliable
         #expect(kept == (1976..<3000).map { [UInt8($0 >> 8), UInt8($0 & 0xFF)] })
     }
 
@@ -109,20 +109,20 @@ private final class Bell: Sendable {
         let long = [UInt8](repeating: 1, count: 1 << 20)
         for _ in 0..<100 { try outbox.addUnreliable(long) }
         try outbox.addUnreliable([2])
-        let kept = outbox.take(room: 0).unreliable
+        let kept = outbox.dequeue(room: 0).unreliable
         #expect(kept.count == MessageOutbox.capacity >> 20 && kept.last == [2])
         // However long it is.
         try outbox.addUnreliable([3])
         try outbox.addUnreliable([UInt8](repeating: 4, count: MessageOutbox.capacity + 1))
-        #expect(outbox.take(room: 0).unreliable.map(\.count) == [MessageOutbox.capacity + 1])
+        #expect(outbox.dequeue(room: 0).unreliable.map(\.count) == [MessageOutbox.capacity + 1])
         for _ in 0..<10 { try outbox.addUnreliable(long) }
-        #expect(outbox.take(room: 0).unreliable.count == 10)
+        #expect(outbox.dequeue(room: 0).unreliable.count == 10)
     }
 
     @Test func `a full outbox still takes messages that may be lost`() throws {
         try outbox.add([UInt8](repeating: 1, count: MessageOutbox.capacity - MessageOutbox.overhead))
         try outbox.addUnreliable([1])
-        #expect(outbox.take(room: 0).unreliable == [[1]])
+        #expect(outbox.dequeue(room: 0).unreliable == [[1]])
     }
 
     @Test func `takes and gives nothing when it is closed`() throws {
@@ -132,7 +132,7 @@ private final class Bell: Sendable {
         outbox.close()
         #expect(throws: MessageOutbox.Failure.closed) { try outbox.add([1]) }
         #expect(throws: MessageOutbox.Failure.closed) { try outbox.addUnreliable([1]) }
-        let taken = outbox.take(room: .max)
+        let taken = outbox.dequeue(room: .max)
         #expect(taken.reliable.isEmpty && taken.unreliable.isEmpty)
         outbox.gone(5)
         #expect(bell.count == 1)
@@ -149,10 +149,10 @@ private final class Bell: Sendable {
             }
             for await isWhole in group {
                 #expect(isWhole)
-                taken += outbox.take(room: 500).reliable
+                taken += outbox.dequeue(room: 500).reliable
             }
         }
-        taken += outbox.take(room: .max).reliable
+        taken += outbox.dequeue(room: .max).reliable
         for task in 0..<4 as Range<UInt8> {
             #expect(taken.filter { $0[0] == task } == (0..<200 as Range<UInt8>).map { [task, $0] })
         }

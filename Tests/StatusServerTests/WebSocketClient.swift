@@ -90,7 +90,7 @@ final class WebSocketClient {
     }
 
     private func flush() {
-        let bytes = connection.takeOutput()
+        let bytes = connection.drainOutput()
         if !bytes.isEmpty { raw.send(bytes) }
     }
 }

@@ -171,7 +171,7 @@ import WebSocketWire
         var end = WebSocketConnection(role: .client)
         try end.ping([5])
         end.close(WebSocketClose(.normal))
-        let socket = try WebSocketClient(try fixture.client(), early: end.takeOutput())
+        let socket = try WebSocketClient(try fixture.client(), early: end.drainOutput())
         await socket.wait("pong and close") { $0.messages == ["pong"] && $0.close?.code == .normal }
         await fixture.loop.eventually { fixture.server.connectionCount == 0 }
     }

@@ -46,7 +46,7 @@ enum EchoClient {
                 if first == nil, case .text(let text) = message { first = text }
                 try? connection.send(message)
             }
-            let answer = connection.takeOutput()
+            let answer = connection.drainOutput()
             if !answer.isEmpty { try? socket.writeAll(answer.span) }
             // A server that was told of its fault need not answer (section 7.1.7).
             if connection.failure != nil { return first }

@@ -64,7 +64,7 @@ private final class Echo {
             guard case .message(let message) = event else { continue }
             try? connection.send(message)
         }
-        let answer = connection.takeOutput()
+        let answer = connection.drainOutput()
         if connection.closeSent { stream.finish(with: answer) } else { _ = stream.send(answer) }
     }
 }

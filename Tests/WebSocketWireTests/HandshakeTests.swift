@@ -69,8 +69,9 @@ private func shake(
 
     @Test(
         arguments: [
-            (["Upgrade": nil], .notAsked), (["Upgrade": "websockets"], .notAsked), (["Connection": nil], .notAsked),
-            (["Connection": "keep-alive"], .notAsked), (["Sec-WebSocket-Version": nil], .otherVersion),
+            (["Upgrade": nil], .notRequested), (["Upgrade": "websockets"], .notRequested),
+            (["Connection": nil], .notRequested),
+            (["Connection": "keep-alive"], .notRequested), (["Sec-WebSocket-Version": nil], .otherVersion),
             (["Sec-WebSocket-Version": "8"], .otherVersion), (["Sec-WebSocket-Version": "13, 13"], .otherVersion),
             (["Sec-WebSocket-Key": nil], .badKey), (["Sec-WebSocket-Key": "short"], .badKey),
             (["Sec-WebSocket-Key": "\(sample), \(sample)"], .badKey),
@@ -81,8 +82,8 @@ private func shake(
     }
 
     @Test func `only GET in HTTP 1.1 can upgrade`() {
-        #expect(throws: WebSocketServerHandshake.Refusal.notAsked) { try shake(method: "HEAD") }
-        #expect(throws: WebSocketServerHandshake.Refusal.notAsked) { try shake(isHTTP11: false) }
+        #expect(throws: WebSocketServerHandshake.Refusal.notRequested) { try shake(method: "HEAD") }
+        #expect(throws: WebSocketServerHandshake.Refusal.notRequested) { try shake(isHTTP11: false) }
         #expect(WebSocketServerHandshake.upgradeFields.map(\.value) == ["websocket", "13"])
     }
 }

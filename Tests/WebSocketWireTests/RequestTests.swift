@@ -78,8 +78,8 @@ private func text(_ bytes: [UInt8]?) -> String { String(decoding: bytes ?? [], a
             ("GET / HTTP/1.1\r\nHost: a\r\n folded\r\n", .malformed),
             ("GET / HTTP/1.1\r\nHost : a\r\n", .malformed), ("GET / HTTP/1.1\r\n: a\r\n", .malformed),
             ("GET / HTTP/1.1\r\nHost: a\nX: b\r\n", .malformed), ("GET / HTTP/1.1\r\nHost: a\u{0}\r\n", .malformed),
-            ("GET / HTTP/1.0\r\nHost: a\r\n", .refused(.notAsked)),
-            ("GET / HTTP/1.1\r\nHost: a\r\n", .refused(.notAsked)),
+            ("GET / HTTP/1.0\r\nHost: a\r\n", .refused(.notRequested)),
+            ("GET / HTTP/1.1\r\nHost: a\r\n", .refused(.notRequested)),
         ] as [(String, WebSocketRequest.Failure)]
     )
     func `anything else opens nothing`(text: String, expected: WebSocketRequest.Failure) {
@@ -89,7 +89,7 @@ private func text(_ bytes: [UInt8]?) -> String { String(decoding: bytes ?? [], a
     @Test func `a handshake that is not sound is refused for its reason`() {
         #expect(failure(head.replacing("Version: 13", with: "Version: 8")) == .refused(.otherVersion))
         #expect(failure(head.replacing("dGhlIHNhbXBsZSBub25jZQ==", with: "short")) == .refused(.badKey))
-        #expect(failure(head.replacing("GET", with: "POST")) == .refused(.notAsked))
+        #expect(failure(head.replacing("GET", with: "POST")) == .refused(.notRequested))
     }
 
     @Test func `a head that does not end is given up`() throws {
@@ -104,7 +104,7 @@ private func text(_ bytes: [UInt8]?) -> String { String(decoding: bytes ?? [], a
     @Test(
         arguments: [
             (.malformed, "400 Bad Request"), (.refused(.badKey), "400 Bad Request"),
-            (.refused(.notAsked), "426 Upgrade Required"), (.refused(.otherVersion), "426 Upgrade Required"),
+            (.refused(.notRequested), "426 Upgrade Required"), (.refused(.otherVersion), "426 Upgrade Required"),
             (.tooLong, "431 Request Header Fields Too Large"),
         ] as [(WebSocketRequest.Failure, String)]
     )

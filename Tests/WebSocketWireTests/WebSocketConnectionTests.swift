@@ -71,7 +71,7 @@ private func text(_ text: String) -> WebSocketEvent { .message(.text(text)) }
             frame(1, Array("gr".utf8), isFinal: false) + frame(9, [1]) + frame(0, [0xC3], isFinal: false)
             + frame(10, [2]) + frame(0, [], isFinal: false) + frame(0, [0xBC] + Array("n".utf8))
         #expect(server.receive(bytes) == [.ping([1]), .pong([2]), text("grün")])
-        #expect(server.takeOutput() == frame(10, [1], isMasked: false))
+        #expect(server.drainOutput() == frame(10, [1], isMasked: false))
     }
 
     @Test(
@@ -106,7 +106,7 @@ private func text(_ text: String) -> WebSocketEvent { .message(.text(text)) }
         #expect(server.receive(good + bytes + good) == [text("good"), .failed(failure)])
         #expect(server.failure == failure && server.isOver && !server.isReading)
         let code = failure.closeCode.rawValue
-        #expect(server.takeOutput() == frame(8, [UInt8(code >> 8), UInt8(code & 0xFF)], isMasked: false))
+        #expect(server.drainOutput() == frame(8, [UInt8(code >> 8), UInt8(code & 0xFF)], isMasked: false))
         #expect(server.receive(good) == [])
         #expect(throws: WebSocketSendError.closed) { try server.send(.text("late")) }
     }
@@ -142,10 +142,10 @@ private func text(_ text: String) -> WebSocketEvent { .message(.text(text)) }
         let payload = [UInt8](repeating: 0x55, count: count)
         var server = WebSocketConnection(role: .server)
         try server.send(.binary(payload))
-        #expect(server.takeOutput() == frame(2, payload, isMasked: false))
+        #expect(server.drainOutput() == frame(2, payload, isMasked: false))
         var client = WebSocketConnection(role: .client, makeMask: { 0x37FA_213D })
         try client.send(.binary(payload))
-        #expect(client.takeOutput() == frame(2, payload))
+        #expect(client.drainOutput() == frame(2, payload))
         #expect(client.outputCount == 0)
     }
 
@@ -154,7 +154,7 @@ private func text(_ text: String) -> WebSocketEvent { .message(.text(text)) }
         var keys: Set<[UInt8]> = []
         for _ in 0..<8 {
             try client.send(.text("x"))
-            keys.insert(Array(client.takeOutput()[2..<6]))
+            keys.insert(Array(client.drainOutput()[2..<6]))
         }
         #expect(keys.count > 4)
     }
@@ -168,9 +168,9 @@ private func text(_ text: String) -> WebSocketEvent { .message(.text(text)) }
         try client.send(.text("two "), isFinal: false)
         try client.send(.text("three"))
         try client.send(.binary([1]))
-        let events = server.receive(client.takeOutput())
+        let events = server.receive(client.drainOutput())
         #expect(events == [.ping([7]), text("one two three"), .message(.binary([1]))])
-        #expect(client.receive(server.takeOutput()) == [.pong([7])])
+        #expect(client.receive(server.drainOutput()) == [.pong([7])])
     }
 
     @Test func `what waits to be sent is bounded, and one long message still goes`() throws {
@@ -182,9 +182,9 @@ private func text(_ text: String) -> WebSocketEvent { .message(.text(text)) }
         for _ in 0..<10_000 { _ = server.receive(frame(9, [UInt8](repeating: 1, count: 125))) }
         _ = server.receive(frame(9, [9]))
         #expect(server.outputCount < 1100)
-        _ = server.takeOutput()
+        _ = server.drainOutput()
         // Only the last ping of many must be answered.
-        #expect(server.takeOutput() == frame(10, [9], isMasked: false))
+        #expect(server.drainOutput() == frame(10, [9], isMasked: false))
         try server.send(.binary([1]))
     }
 
@@ -193,17 +193,17 @@ private func text(_ text: String) -> WebSocketEvent { .message(.text(text)) }
         #expect(server.receive(frame(9, [1, 2])) == [.ping([1, 2])])
         #expect(server.outputCount == 0)
         try server.pong([1, 2])
-        #expect(server.takeOutput() == frame(10, [1, 2], isMasked: false))
+        #expect(server.drainOutput() == frame(10, [1, 2], isMasked: false))
     }
 
     @Test func `frames for many clients are what one server sends`() throws {
         var server = WebSocketConnection(role: .server)
         try server.send(.text("{\"seq\":1}"))
-        #expect(WebSocketServerFrame.text(Array("{\"seq\":1}".utf8)) == server.takeOutput())
+        #expect(WebSocketServerFrame.text(Array("{\"seq\":1}".utf8)) == server.drainOutput())
         try server.ping()
-        #expect(WebSocketServerFrame.ping == server.takeOutput())
+        #expect(WebSocketServerFrame.ping == server.drainOutput())
         server.close(WebSocketClose(.goingAway, reason: "stopping"))
-        #expect(WebSocketServerFrame.close(WebSocketClose(.goingAway, reason: "stopping")) == server.takeOutput())
+        #expect(WebSocketServerFrame.close(WebSocketClose(.goingAway, reason: "stopping")) == server.drainOutput())
     }
 }
 
@@ -217,7 +217,7 @@ private func text(_ text: String) -> WebSocketEvent { .message(.text(text)) }
         #expect(server.nextEvent() == .ping([1]))
         #expect(server.nextEvent() != nil && server.nextEvent() == nil)
         var client = WebSocketConnection(role: .client)
-        let events = client.receive(server.takeOutput())
+        let events = client.receive(server.drainOutput())
         #expect(events.count == 3 && events.prefix(2) == [text("answer"), .pong([1])])
     }
 
@@ -228,33 +228,33 @@ private func text(_ text: String) -> WebSocketEvent { .message(.text(text)) }
         let close = WebSocketClose(.normal, reason: "done 😀")
         if clientFirst {
             client.close(close)
-            #expect(server.receive(client.takeOutput()) == [.closed(close)])
+            #expect(server.receive(client.drainOutput()) == [.closed(close)])
             #expect(server.isOver == true)
-            #expect(client.receive(server.takeOutput()) == [.closed(WebSocketClose(.normal))])
+            #expect(client.receive(server.drainOutput()) == [.closed(WebSocketClose(.normal))])
         } else {
             server.close(close)
             #expect(!server.isOver && server.isReading)
-            #expect(client.receive(server.takeOutput()) == [.closed(close)])
-            #expect(server.receive(client.takeOutput()) == [.closed(WebSocketClose(.normal))])
+            #expect(client.receive(server.drainOutput()) == [.closed(close)])
+            #expect(server.receive(client.drainOutput()) == [.closed(WebSocketClose(.normal))])
         }
         #expect(client.isOver && server.isOver && client.failure == nil && server.failure == nil)
-        #expect(client.takeOutput().isEmpty && server.takeOutput().isEmpty)
+        #expect(client.drainOutput().isEmpty && server.drainOutput().isEmpty)
     }
 
     @Test func `messages still come until the peer has closed, and pings are no longer answered`() throws {
         var server = WebSocketConnection(role: .server)
         server.close(WebSocketClose(.goingAway))
         server.close(WebSocketClose(.normal))
-        #expect(server.takeOutput() == frame(8, [3, 0xE9], isMasked: false))
+        #expect(server.drainOutput() == frame(8, [3, 0xE9], isMasked: false))
         let bytes = frame(1, [65]) + frame(9, []) + frame(8, []) + frame(1, [66])
         #expect(server.receive(bytes) == [text("A"), .ping([]), .closed(WebSocketClose(nil))])
-        #expect(server.takeOutput().isEmpty && server.isOver)
+        #expect(server.drainOutput().isEmpty && server.isOver)
     }
 
     @Test func `an empty close is answered by an empty close`() {
         var server = WebSocketConnection(role: .server)
         #expect(server.receive(frame(8, [])) == [.closed(WebSocketClose(nil))])
-        #expect(server.takeOutput() == frame(8, [], isMasked: false))
+        #expect(server.drainOutput() == frame(8, [], isMasked: false))
     }
 
     @Test(arguments: [1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 1014, 3000, 3999, 4000, 4999])

@@ -39,7 +39,7 @@ struct Bench: LinkBench {
     private init(_ flags: Int) {
         let random = RandomSource(seed: UInt64(flags & 3))
         directory = LinkDirectory(index: 2, name: "eth0", settings: Self.settings, random: random)
-        directory.add(Wish(census: Self.census), of: Self.censusClient, at: now)
+        directory.add(Subscription(census: Self.census), of: Self.censusClient, at: now)
         if flags & 4 == 0 { open(.ipv4, mtu: 1500) }
         if flags & 8 == 0 { open(.ipv6, mtu: 1500) }
         if flags & 16 == 0 { census(begins: true) }
@@ -71,10 +71,10 @@ struct Bench: LinkBench {
     }
 
     /// A client comes, or one that is there wants something else now.
-    mutating func add(_ wish: Wish, of client: UInt8) {
+    mutating func add(_ subscription: Subscription, of client: UInt8) {
         let client = 2 + Int(client & 3)
         remove(client)
-        directory.add(wish, of: client, at: now)
+        directory.add(subscription, of: client, at: now)
         act()
     }
 
@@ -114,8 +114,8 @@ struct Bench: LinkBench {
     private mutating func comeToRest() {
         for client in 0..<5 { removeClient(UInt8(client)) }
         pass(orFail: "it does not come to rest")
-        require(directory.instances.isEmpty && directory.interest.types.isEmpty, "services outlived their clients")
-        require(directory.interest.hosts.isEmpty && directory.interest.watched.isEmpty, "interest in nothing")
+        require(directory.instances.isEmpty && directory.activeQueries.types.isEmpty, "services outlived their clients")
+        require(directory.activeQueries.hosts.isEmpty && directory.activeQueries.records.isEmpty, "interest in nothing")
         for zone in directory.zones.values {
             require(zone.cache.count == 0 && zone.schedule.count == 0, "records or questions were forgotten")
         }
@@ -129,7 +129,7 @@ struct Bench: LinkBench {
             for packet in packets { check(packet, family) }
             lastSent[family] = packets.last?.bytes
         }
-        for event in directory.takeEvents() { check(event) }
+        for event in directory.drainEvents() { check(event) }
         if let deadline = directory.nextDeadline { require(deadline > now, "wants to be woken in the past") }
     }
 
@@ -167,10 +167,10 @@ struct Bench: LinkBench {
     func checkTables() {
         for zone in directory.zones.values { check(zone) }
         let names = Set(directory.instances.keys)
-        let interest = directory.interest
+        let activeQueries = directory.activeQueries
         require(names.count <= Self.settings.maximumInstances, "too many instances")
-        require(interest.instances == names, "interest in what is not followed")
-        require(interest.hosts.count <= names.count, "too many hosts")
+        require(activeQueries.instances == names, "interest in what is not followed")
+        require(activeQueries.hosts.count <= names.count, "too many hosts")
         require(names.isSuperset(of: directory.waiting.keys), "waits for what is not followed")
         require(directory.waiting.slots <= 2 * names.count + 65, "outdated deadlines pile up")
         require(directory.resolving.isSubset(of: names), "resolves what is not followed")
@@ -178,13 +178,16 @@ struct Bench: LinkBench {
         var sources: Set<DomainName> = []
         for (name, instance) in directory.instances {
             sources.formUnion(instance.sources)
-            require(instance.asked.count <= 64, "asks for more and more")
+            require(instance.queried.count <= 64, "asks for more and more")
             require(instance.announced == instance.sources, "announced by other names than clients were told")
             require(announced.contains(name) == !instance.announced.isEmpty, "another story about an announcement")
             require(resolved.contains(name) == (instance.published != nil), "another story about a service")
-            require(interest.reported.contains(name) == (instance.published != nil), "protects what is not reported")
             require(
-                !instance.sources.isEmpty || directory.wishes.wants(instance: name),
+                activeQueries.reported.contains(name) == (instance.published != nil),
+                "protects what is not reported"
+            )
+            require(
+                !instance.sources.isEmpty || directory.subscriptions.wants(instance: name),
                 "follows what nobody announced or wants"
             )
             for source in instance.sources {
@@ -195,7 +198,7 @@ struct Bench: LinkBench {
                 require(isPointed, "an announcement outlived its record")
             }
         }
-        require(interest.types == sources, "interest in types that lead nowhere")
+        require(activeQueries.types == sources, "interest in types that lead nowhere")
         require(announced.isSubset(of: names) && resolved.isSubset(of: names), "what is gone was not told")
     }
 
@@ -205,7 +208,7 @@ struct Bench: LinkBench {
         require(zone.cache.count == zone.cache.entries.values.reduce(0) { $0 + $1.count }, "miscounted records")
         require(zone.schedule.count <= Scripts.everyQuestion, "too many questions")
         for (key, list) in zone.cache.entries {
-            let isInteresting = directory.interest.contains(key)
+            let isInteresting = directory.activeQueries.contains(key)
             for entry in list.entries {
                 guard let deadline = zone.cache.nextDeadline else { fatalError("sleeps beside live records") }
                 let due = RecordCache.deadlines(of: entry, isInteresting: isInteresting).wake

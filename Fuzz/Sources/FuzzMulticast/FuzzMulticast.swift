@@ -28,7 +28,7 @@ extension Bench {
         case 10: variant & 1 == 0 ? open(family, mtu: input.word()) : close(family)
         case 11: variant & 1 == 0 ? census(begins: variant & 2 == 0) : rename(input.byte())
         case 12: reconfirm(Scripts.record(&input))
-        case 13: add(Scripts.wish(&input), of: input.byte())
+        case 13: add(Scripts.subscription(&input), of: input.byte())
         case 14: removeClient(input.byte())
         default: crowd(input.byte(), family)
         }

@@ -86,10 +86,13 @@ import FuzzKit
     }
 
     private static func examinePlace(_ bytes: [UInt8]) {
-        guard let place = PeerPlace(bytes, scopes: [7]) else { return }
+        guard let place = PeerEndpoint(bytes, scopes: [7]) else { return }
         require(place.addresses.count <= ControlMessage.maximumAddresses, "more addresses than may be")
-        guard let again = PeerPlace(place.bytes, scopes: [7]) else { fatalError("cannot read what it wrote") }
+        guard let again = PeerEndpoint(place.bytes, scopes: [7]) else { fatalError("cannot read what it wrote") }
         require(again == place && again.peer.name == place.peer.name, "a place reads back as another")
-        require((PeerPlace(bytes, scopes: [])?.addresses.count ?? 0) <= place.addresses.count, "addresses of no link")
+        require(
+            (PeerEndpoint(bytes, scopes: [])?.addresses.count ?? 0) <= place.addresses.count,
+            "addresses of no link"
+        )
     }
 }

@@ -178,26 +178,26 @@ struct Bench: LinkBench {
         repeat {
             rounds += 1
             require(rounds < 100, "renames without end")
-            for command in advertiser.takeCommands() { directory.carryOut(command.action, at: now) }
+            for command in advertiser.drainCommands() { directory.carryOut(command.action, at: now) }
             directory.advance(to: now)
             for (family, packets) in directory.packets(at: now) {
                 for packet in packets { check(packet, family) }
                 lastSent[family] = packets.last?.bytes
             }
-            for event in directory.takeResponderEvents() { advertiser.handle(event, on: "eth0") }
-            advertiser.tellRegistered { [directory] in directory.isSettled($0) }
-            for conflict in advertiser.takeConflicts() {
+            for event in directory.drainResponderEvents() { advertiser.handle(event, on: "eth0") }
+            advertiser.reportRegistered { [directory] in directory.isSettled($0) }
+            for conflict in advertiser.drainConflicts() {
                 require(conflict.name != conflict.newName, "goes on under the name that it lost")
             }
-            for event in advertiser.takeEvents() { check(event) }
+            for event in advertiser.drainEvents() { check(event) }
         } while !isQuiet()
-        _ = directory.takeEvents()
+        _ = directory.drainEvents()
         if let deadline = directory.nextDeadline { require(deadline > now, "wants to be woken in the past") }
     }
 
     /// Whether the advertiser wants nothing more; its commands are carried out at once.
     private mutating func isQuiet() -> Bool {
-        let commands = advertiser.takeCommands()
+        let commands = advertiser.drainCommands()
         for command in commands { directory.carryOut(command.action, at: now) }
         return commands.isEmpty
     }
@@ -231,7 +231,7 @@ struct Bench: LinkBench {
             require(onLink.contains(address), "an answer to a stranger who may not have asked")
             unicasts[family, default: 0] += 1
             // Every reply is one packet here: nothing advertised fills a second.
-            let allowed = UnicastBudget.inTotal * (1 + (now - start) / .seconds(1))
+            let allowed = UnicastRateLimit.inTotal * (1 + (now - start) / .seconds(1))
             require(Double(unicasts[family] ?? 0) <= allowed + 0.01, "more unicast than the budget allows")
         }
     }

@@ -60,7 +60,7 @@ import WebSocketWire
                 require(index == events.count - 1 && whole.isOver && whole.failure != nil, "something after the end")
             }
         }
-        let answers = peer.receive(whole.takeOutput())
+        let answers = peer.receive(whole.drainOutput())
         require(peer.failure == nil, "the other end does not understand \(answers)")
         require(whole.isReading || whole.receive(bytes).isEmpty, "it reads after the end")
     }
@@ -74,7 +74,7 @@ import WebSocketWire
         var sender = WebSocketConnection(role: role)
         var reader = WebSocketConnection(role: role == .server ? .client : .server)
         guard (try? sender.send(message)) != nil else { fatalError("cannot send what it read") }
-        require(reader.receive(sender.takeOutput()) == [.message(message)], "the message changed on the way")
+        require(reader.receive(sender.drainOutput()) == [.message(message)], "the message changed on the way")
     }
 
     private static func examineAnswer(_ bytes: [UInt8], in size: Int) {

@@ -39,8 +39,8 @@ struct nwp_curl {
     CURL *easy;
     struct curl_slist *fields;
     struct curl_slist *pinned;
-    nwp_curl_take head;
-    nwp_curl_take body;
+    nwp_curl_sink head;
+    nwp_curl_sink body;
     nwp_curl_prepare prepare;
     nwp_curl_give give;
     void (*tick)(void *context);
@@ -51,6 +51,6 @@ struct nwp_curl {
 };
 
 /// What a finished request came to.
-enum nwp_curl_result nwp_curl_judge(struct nwp_curl *request, CURLcode code);
+enum nwp_curl_result nwp_curl_classify(struct nwp_curl *request, CURLcode code);
 
 #endif

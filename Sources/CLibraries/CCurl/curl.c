@@ -61,12 +61,12 @@ int nwp_curl_load(void) {
 
 const char *nwp_curl_load_error(void) { return load_error; }
 
-static size_t take_head(char *bytes, size_t size, size_t count, void *context) {
+static size_t receive_head(char *bytes, size_t size, size_t count, void *context) {
     struct nwp_curl *request = context;
     return request->head(request->context, bytes, size * count) ? size * count : 0;
 }
 
-static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
+static size_t receive_body(char *bytes, size_t size, size_t count, void *context) {
     struct nwp_curl *request = context;
     return request->body(request->context, bytes, size * count) ? size * count : 0;
 }
@@ -105,9 +105,9 @@ struct nwp_curl *nwp_curl_open(const char *url) {
     api.setopt(request->easy, CURLOPT_PROTOCOLS_STR, "http,https");
     api.setopt(request->easy, CURLOPT_FOLLOWLOCATION, 0L);
     api.setopt(request->easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
-    api.setopt(request->easy, CURLOPT_HEADERFUNCTION, take_head);
+    api.setopt(request->easy, CURLOPT_HEADERFUNCTION, receive_head);
     api.setopt(request->easy, CURLOPT_HEADERDATA, request);
-    api.setopt(request->easy, CURLOPT_WRITEFUNCTION, take_body);
+    api.setopt(request->easy, CURLOPT_WRITEFUNCTION, receive_body);
     api.setopt(request->easy, CURLOPT_WRITEDATA, request);
     const char *authorities = strncasecmp(url, "https:", 6) ? 0 : system_authorities();
     if (authorities) api.setopt(request->easy, CURLOPT_CAINFO, authorities);
@@ -169,7 +169,7 @@ void nwp_curl_timeout(struct nwp_curl *request, long connecting, long whole) {
     }
 }
 
-static int take_tick(void *context, curl_off_t down, curl_off_t here, curl_off_t up, curl_off_t there) {
+static int check_progress(void *context, curl_off_t down, curl_off_t here, curl_off_t up, curl_off_t there) {
     (void)down, (void)here, (void)up, (void)there;
     struct nwp_curl *request = context;
     request->tick(request->context);
@@ -180,17 +180,17 @@ void nwp_curl_tick(struct nwp_curl *request, void (*tick)(void *context)) {
     request->tick = tick;
     api.setopt(request->easy, CURLOPT_NOPROGRESS, 0L);
     api.setopt(request->easy, CURLOPT_XFERINFODATA, request);
-    api.setopt(request->easy, CURLOPT_XFERINFOFUNCTION, take_tick);
+    api.setopt(request->easy, CURLOPT_XFERINFOFUNCTION, check_progress);
 }
 
-enum nwp_curl_result nwp_curl_perform(struct nwp_curl *request, nwp_curl_take head, nwp_curl_take body, void *context) {
+enum nwp_curl_result nwp_curl_perform(struct nwp_curl *request, nwp_curl_sink head, nwp_curl_sink body, void *context) {
     request->head = head;
     request->body = body;
     request->context = context;
-    return nwp_curl_judge(request, api.perform(request->easy));
+    return nwp_curl_classify(request, api.perform(request->easy));
 }
 
-enum nwp_curl_result nwp_curl_judge(struct nwp_curl *request, CURLcode code) {
+enum nwp_curl_result nwp_curl_classify(struct nwp_curl *request, CURLcode code) {
     if (code != CURLE_OK && !request->error[0])
         strncpy(request->error, api.text(code), sizeof request->error - 1);
     long number = 0;

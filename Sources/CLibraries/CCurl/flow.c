@@ -23,16 +23,16 @@ void nwp_curl_keep(struct nwp_curl *request) {
     api.setopt(request->easy, CURLOPT_FORBID_REUSE, 0L);
 }
 
-static long moment(struct nwp_curl *request, CURLINFO info) {
+static long timing(struct nwp_curl *request, CURLINFO info) {
     curl_off_t microseconds = 0;
     api.getinfo(request->easy, info, &microseconds);
     return (long)microseconds;
 }
 
-void nwp_curl_moments(struct nwp_curl *request, struct nwp_curl_moments *moments) {
-    moments->resolved = moment(request, CURLINFO_NAMELOOKUP_TIME_T);
-    moments->connected = moment(request, CURLINFO_CONNECT_TIME_T);
-    moments->secured = moment(request, CURLINFO_APPCONNECT_TIME_T);
-    moments->ready = moment(request, CURLINFO_PRETRANSFER_TIME_T);
-    moments->answered = moment(request, CURLINFO_STARTTRANSFER_TIME_T);
+void nwp_curl_timings(struct nwp_curl *request, struct nwp_curl_timings *timings) {
+    timings->resolved = timing(request, CURLINFO_NAMELOOKUP_TIME_T);
+    timings->connected = timing(request, CURLINFO_CONNECT_TIME_T);
+    timings->secured = timing(request, CURLINFO_APPCONNECT_TIME_T);
+    timings->ready = timing(request, CURLINFO_PRETRANSFER_TIME_T);
+    timings->answered = timing(request, CURLINFO_STARTTRANSFER_TIME_T);
 }

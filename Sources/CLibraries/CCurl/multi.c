@@ -5,17 +5,17 @@
 
 struct nwp_multi {
     CURLM *multi;
-    nwp_multi_watch watch;
+    nwp_multi_register register_descriptor;
     nwp_multi_timer timer;
     void *context;
 };
 
-static size_t take_head(char *bytes, size_t size, size_t count, void *context) {
+static size_t receive_head(char *bytes, size_t size, size_t count, void *context) {
     struct nwp_curl *request = context;
     return request->head(request->context, bytes, size * count) ? size * count : 0;
 }
 
-static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
+static size_t receive_body(char *bytes, size_t size, size_t count, void *context) {
     struct nwp_curl *request = context;
     return request->body(request->context, bytes, size * count) ? size * count : 0;
 }
@@ -26,15 +26,15 @@ static int prepare(void *context, curl_socket_t descriptor, curlsocktype purpose
     return request->prepare(request->context, descriptor) ? CURL_SOCKOPT_OK : CURL_SOCKOPT_ERROR;
 }
 
-void nwp_curl_probe(struct nwp_curl *request, const char *pinned, const char *authorities, nwp_curl_take head,
-                    nwp_curl_take body, nwp_curl_prepare prepare_socket, void *context) {
+void nwp_curl_probe(struct nwp_curl *request, const char *pinned, const char *authorities, nwp_curl_sink head,
+                    nwp_curl_sink body, nwp_curl_prepare prepare_socket, void *context) {
     request->head = head;
     request->body = body;
     request->prepare = prepare_socket;
     request->context = context;
     api.setopt(request->easy, CURLOPT_PRIVATE, request);
-    api.setopt(request->easy, CURLOPT_HEADERFUNCTION, take_head);
-    api.setopt(request->easy, CURLOPT_WRITEFUNCTION, take_body);
+    api.setopt(request->easy, CURLOPT_HEADERFUNCTION, receive_head);
+    api.setopt(request->easy, CURLOPT_WRITEFUNCTION, receive_body);
     api.setopt(request->easy, CURLOPT_SOCKOPTFUNCTION, prepare);
     api.setopt(request->easy, CURLOPT_SOCKOPTDATA, request);
     api.setopt(request->easy, CURLOPT_PROXY, "");
@@ -65,9 +65,9 @@ int nwp_curl_certificate(struct nwp_curl *request) {
 }
 
 int nwp_curl_secured(struct nwp_curl *request) {
-    curl_off_t moment = 0;
-    api.getinfo(request->easy, CURLINFO_APPCONNECT_TIME_T, &moment);
-    return moment > 0;
+    curl_off_t handshake_time = 0;
+    api.getinfo(request->easy, CURLINFO_APPCONNECT_TIME_T, &handshake_time);
+    return handshake_time > 0;
 }
 
 void nwp_curl_traffic(struct nwp_curl *request, long *sent, long *received) {
@@ -80,11 +80,11 @@ void nwp_curl_traffic(struct nwp_curl *request, long *sent, long *received) {
     *received = head + (long)body;
 }
 
-static int watch_socket(CURL *easy, curl_socket_t descriptor, int what, void *context, void *mark) {
+static int register_socket(CURL *easy, curl_socket_t descriptor, int what, void *context, void *mark) {
     struct nwp_multi *multi = context;
     (void)easy;
     (void)mark;
-    multi->watch(multi->context, descriptor, what == CURL_POLL_REMOVE ? 0 : what);
+    multi->register_descriptor(multi->context, descriptor, what == CURL_POLL_REMOVE ? 0 : what);
     return 0;
 }
 
@@ -95,7 +95,7 @@ static int set_timer(CURLM *handle, long milliseconds, void *context) {
     return 0;
 }
 
-struct nwp_multi *nwp_multi_open(nwp_multi_watch watch, nwp_multi_timer timer, void *context) {
+struct nwp_multi *nwp_multi_open(nwp_multi_register register_descriptor, nwp_multi_timer timer, void *context) {
     struct nwp_multi *multi = calloc(1, sizeof *multi);
     if (!multi) return 0;
     multi->multi = api.multi_init();
@@ -103,10 +103,10 @@ struct nwp_multi *nwp_multi_open(nwp_multi_watch watch, nwp_multi_timer timer, v
         free(multi);
         return 0;
     }
-    multi->watch = watch;
+    multi->register_descriptor = register_descriptor;
     multi->timer = timer;
     multi->context = context;
-    api.multi_setopt(multi->multi, CURLMOPT_SOCKETFUNCTION, watch_socket);
+    api.multi_setopt(multi->multi, CURLMOPT_SOCKETFUNCTION, register_socket);
     api.multi_setopt(multi->multi, CURLMOPT_SOCKETDATA, multi);
     api.multi_setopt(multi->multi, CURLMOPT_TIMERFUNCTION, set_timer);
     api.multi_setopt(multi->multi, CURLMOPT_TIMERDATA, multi);
@@ -133,7 +133,7 @@ struct nwp_curl *nwp_multi_next(struct nwp_multi *multi, enum nwp_curl_result *r
         if (message->msg != CURLMSG_DONE) continue;
         struct nwp_curl *request = 0;
         api.getinfo(message->easy_handle, CURLINFO_PRIVATE, &request);
-        *result = nwp_curl_judge(request, message->data.result);
+        *result = nwp_curl_classify(request, message->data.result);
         return request;
     }
     return 0;

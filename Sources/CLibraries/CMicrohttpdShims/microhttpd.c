@@ -35,7 +35,7 @@ static void secure(struct nwp_http *http, struct MHD_Connection *connection) {
     if (!info || !info->tls_session) return;
     gnutls_session_t session = info->tls_session;
     gnutls_certificate_server_set_request(session, http->tls.requires  ? GNUTLS_CERT_REQUIRE
-                                                   : http->tls.asks ? GNUTLS_CERT_REQUEST
+                                                   : http->tls.requests_certificate ? GNUTLS_CERT_REQUEST
                                                                     : GNUTLS_CERT_IGNORE);
     if (http->tls.verifies) gnutls_session_set_verify_function(session, verify);
 }
@@ -86,7 +86,7 @@ static size_t keep(void *context, struct MHD_Connection *connection, char *text)
 }
 
 /// libmicrohttpd tells of the errors that it answers by itself in its log only; all else that it logs is discarded.
-static void take_log(void *context, const char *format, va_list arguments) {
+static void write_log(void *context, const char *format, va_list arguments) {
     static const char error[] = "Error processing request (HTTP response code is %u";
     struct nwp_http *http = context;
     if (strncmp(format, error, sizeof error - 1) == 0)
@@ -137,7 +137,7 @@ struct nwp_http *nwp_http_start(const struct nwp_http_handlers *handlers, void *
     unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE | MHD_USE_NO_LISTEN_SOCKET |
                      MHD_USE_ERROR_LOG;
     http->daemon = MHD_start_daemon(
-        flags | (tls ? MHD_USE_TLS : 0), 0, 0, 0, request, http, MHD_OPTION_EXTERNAL_LOGGER, take_log, http,
+        flags | (tls ? MHD_USE_TLS : 0), 0, 0, 0, request, http, MHD_OPTION_EXTERNAL_LOGGER, write_log, http,
         MHD_OPTION_CONNECTION_LIMIT, connection_limit, MHD_OPTION_CONNECTION_MEMORY_LIMIT, memory_limit,
         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_CONNECTION, opened_or_closed, http,
         MHD_OPTION_NOTIFY_COMPLETED, completed, http, MHD_OPTION_URI_LOG_CALLBACK, target, http,
@@ -210,12 +210,12 @@ void nwp_http_read_head(struct MHD_Connection *connection, const char *method, u
                            distance(target + target_length + 1, (uintptr_t)version);
     head->size = info ? info->header_size : 0;
     head->count = list.count;
-    for (int place = 0; place < list.count && place < capacity; place++) {
-        uintptr_t end = (uintptr_t)fields[place].value + fields[place].value_length;
+    for (int index = 0; index < list.count && index < capacity; index++) {
+        uintptr_t end = (uintptr_t)fields[index].value + fields[index].value_length;
         // Behind the last field the empty line ends the head.
-        int is_last = place + 1 == list.count || place + 1 == capacity;
-        uintptr_t next = is_last ? (uintptr_t)method + head->size - 2 : (uintptr_t)fields[place + 1].name;
-        fields[place].trailing = distance(end, next);
+        int is_last = index + 1 == list.count || index + 1 == capacity;
+        uintptr_t next = is_last ? (uintptr_t)method + head->size - 2 : (uintptr_t)fields[index + 1].name;
+        fields[index].trailing = distance(end, next);
     }
 }
 

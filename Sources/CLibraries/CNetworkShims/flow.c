@@ -167,37 +167,37 @@ long nwp_flow_read(int descriptor, void *buffer, size_t capacity) {
     return count < 0 ? -errno : count;
 }
 
-static void read_control(struct msghdr *message, struct nwp_arrival *arrival) {
+static void read_control(struct msghdr *message, struct nwp_flow_datagram *datagram) {
     for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header; header = CMSG_NXTHDR(message, header)) {
         const void *data = CMSG_DATA(header);
         if (header->cmsg_level == IPPROTO_IP && header->cmsg_type == IP_PKTINFO) {
             struct in_pktinfo info;
             memcpy(&info, data, sizeof info);
-            memcpy(arrival->destination.bytes, &info.ipi_addr, 4);
-            arrival->destination.length = 4;
-            arrival->interface = (uint32_t)info.ipi_ifindex;
+            memcpy(datagram->destination.bytes, &info.ipi_addr, 4);
+            datagram->destination.length = 4;
+            datagram->interface = (uint32_t)info.ipi_ifindex;
         } else if (header->cmsg_level == IPPROTO_IPV6 && header->cmsg_type == IPV6_PKTINFO) {
             struct in6_pktinfo info;
             memcpy(&info, data, sizeof info);
             int is_mapped = memcmp(&info.ipi6_addr, mapped, 12) == 0;
-            memcpy(arrival->destination.bytes, info.ipi6_addr.s6_addr + (is_mapped ? 12 : 0), is_mapped ? 4 : 16);
-            arrival->destination.length = is_mapped ? 4 : 16;
-            arrival->interface = info.ipi6_ifindex;
+            memcpy(datagram->destination.bytes, info.ipi6_addr.s6_addr + (is_mapped ? 12 : 0), is_mapped ? 4 : 16);
+            datagram->destination.length = is_mapped ? 4 : 16;
+            datagram->interface = info.ipi6_ifindex;
         } else if (header->cmsg_level == IPPROTO_IP && header->cmsg_type == IP_TOS) {
-            arrival->traffic_class = *(const uint8_t *)data;
+            datagram->traffic_class = *(const uint8_t *)data;
         } else if (header->cmsg_level == IPPROTO_IPV6 && header->cmsg_type == IPV6_TCLASS) {
             int value;
             memcpy(&value, data, sizeof value);
-            arrival->traffic_class = value;
+            datagram->traffic_class = value;
         } else if (header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_TIMESTAMPNS) {
             struct timespec time;
             memcpy(&time, data, sizeof time);
-            arrival->nanoseconds = (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+            datagram->nanoseconds = (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
         }
     }
 }
 
-long nwp_flow_receive(int descriptor, void *buffer, size_t capacity, struct nwp_arrival *arrival) {
+long nwp_flow_receive(int descriptor, void *buffer, size_t capacity, struct nwp_flow_datagram *datagram) {
     struct sockaddr_storage storage = {0};
     union {
         struct cmsghdr header;
@@ -212,11 +212,11 @@ long nwp_flow_receive(int descriptor, void *buffer, size_t capacity, struct nwp_
         count = recvmsg(descriptor, &message, MSG_DONTWAIT);
     } while (count < 0 && errno == EINTR);
     if (count < 0) return -errno;
-    memset(arrival, 0, sizeof *arrival);
-    arrival->traffic_class = -1;
-    arrival->truncated = (message.msg_flags & MSG_TRUNC) != 0;
-    read_address(&arrival->source, &storage);
-    read_control(&message, arrival);
+    memset(datagram, 0, sizeof *datagram);
+    datagram->traffic_class = -1;
+    datagram->truncated = (message.msg_flags & MSG_TRUNC) != 0;
+    read_address(&datagram->source, &storage);
+    read_control(&message, datagram);
     return count;
 }
 

@@ -68,7 +68,7 @@ static X509 *make_certificate(EVP_PKEY *key) {
     return NULL;
 }
 
-static int take_text(BIO *bio, char *text, size_t capacity) {
+static int copy_text(BIO *bio, char *text, size_t capacity) {
     size_t count = 0;
     if (!bio || BIO_ctrl_pending(bio) >= capacity) return -1;
     if (BIO_read_ex(bio, text, capacity - 1, &count) != 1) return -1;
@@ -81,9 +81,9 @@ int nwp_identity_make(const uint8_t seed[NWP_SEED], char *certificate, size_t ce
     EVP_PKEY *made = key_of(seed);
     X509 *own = made ? make_certificate(made) : NULL;
     BIO *bio = BIO_new(BIO_s_mem());
-    int result = own && bio && PEM_write_bio_X509(bio, own) == 1 ? take_text(bio, certificate, certificate_capacity) : -1;
+    int result = own && bio && PEM_write_bio_X509(bio, own) == 1 ? copy_text(bio, certificate, certificate_capacity) : -1;
     if (result == 0) {
-        result = PEM_write_bio_PrivateKey(bio, made, NULL, NULL, 0, NULL, NULL) == 1 ? take_text(bio, key, key_capacity) : -1;
+        result = PEM_write_bio_PrivateKey(bio, made, NULL, NULL, 0, NULL, NULL) == 1 ? copy_text(bio, key, key_capacity) : -1;
     }
     BIO_free(bio);
     X509_free(own);
@@ -139,11 +139,11 @@ int nwp_verify(const uint8_t *certificate, size_t certificate_length, const void
     return is_signed;
 }
 
-long nwp_certificate_at(const char *pem, size_t pem_length, int place, uint8_t *buffer, size_t capacity) {
+long nwp_certificate_at(const char *pem, size_t pem_length, int position, uint8_t *buffer, size_t capacity) {
     ERR_clear_error();
     BIO *bio = text(pem, pem_length);
     X509 *certificate = bio ? PEM_read_bio_X509(bio, NULL, have_no_passphrase, NULL) : NULL;
-    for (int index = 0; certificate && index < place; index++) {
+    for (int index = 0; certificate && index < position; index++) {
         X509_free(certificate);
         certificate = PEM_read_bio_X509(bio, NULL, have_no_passphrase, NULL);
     }

@@ -108,9 +108,9 @@ static SSL_CTX *make_context(const struct nwp_tls_options *options) {
     if (is_sound && options->verifies) is_sound = trust(context, options);
     if (is_sound && options->certificates_length) is_sound = use_identity(context, options);
     if (is_sound) {
-        int asks = options->verifies || options->accepts_any;
+        int requests_certificate = options->verifies || options->accepts_any;
         int is_lenient = options->accepts_any || (options->verifies && options->decides_later);
-        int mode = asks ? SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT : SSL_VERIFY_NONE;
+        int mode = requests_certificate ? SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT : SSL_VERIFY_NONE;
         SSL_CTX_set_verify(context, mode, is_lenient ? accept_for_now : NULL);
         // Nobody comes back with a ticket to whom keys say everything.
         if (options->accepts_any) SSL_CTX_set_num_tickets(context, 0);
@@ -245,7 +245,7 @@ size_t nwp_tls_output(struct nwp_tls *tls) {
     return tls->next;
 }
 
-size_t nwp_tls_take(struct nwp_tls *tls, void *buffer, size_t capacity) {
+size_t nwp_tls_drain(struct nwp_tls *tls, void *buffer, size_t capacity) {
     size_t count = 0;
     tls->next = 0;
     return BIO_read_ex(tls->output, buffer, capacity, &count) == 1 ? count : 0;
@@ -340,14 +340,14 @@ size_t nwp_tls_protocol(struct nwp_tls *tls, const uint8_t **bytes) {
     return count;
 }
 
-size_t nwp_tls_certificate(struct nwp_tls *tls, int place, uint8_t *buffer, size_t capacity) {
+size_t nwp_tls_certificate(struct nwp_tls *tls, int index, uint8_t *buffer, size_t capacity) {
     STACK_OF(X509) *chain = SSL_get_peer_cert_chain(tls->ssl);
     X509 *certificate;
     // A server's chain lacks the leaf (SSL_get_peer_cert_chain(3)).
     if (SSL_is_server(tls->ssl)) {
-        certificate = place == 0 ? SSL_get0_peer_certificate(tls->ssl) : chain ? sk_X509_value(chain, place - 1) : NULL;
+        certificate = index == 0 ? SSL_get0_peer_certificate(tls->ssl) : chain ? sk_X509_value(chain, index - 1) : NULL;
     } else {
-        certificate = chain ? sk_X509_value(chain, place) : NULL;
+        certificate = chain ? sk_X509_value(chain, index) : NULL;
     }
     if (!certificate) return 0;
     int count = i2d_X509(certificate, NULL);

@@ -396,15 +396,15 @@ public struct MulticastPortChanged: EventBody {
     }
 
     let port: Port
-    private let taken: TakenPort
+    private let taken: OccupiedPort
     private let isTaken: Bool
 
     /// Describes a port that was taken, or that is free again.
-    public init(_ port: TakenPort, isTaken: Bool) {
+    public init(_ port: OccupiedPort, isTaken: Bool) {
         taken = port
         self.isTaken = isTaken
         let holder = port.holder.map { Port.Holder(user: $0.user, process: $0.process, name: $0.name) }
-        self.port = Port(number: TakenPort.number, family: port.family.rawValue, holder: holder)
+        self.port = Port(number: OccupiedPort.number, family: port.family.rawValue, holder: holder)
     }
 
     public var name: EventName { isTaken ? .mdnsPortTaken : .mdnsPortFree }

@@ -54,6 +54,6 @@ struct UnansweredQueries: Hashable, Sendable {
     var end: Duration? {
         guard count >= 2 else { return nil }
         let own = verified.map { $0 + RecordCache.verification } ?? .zero
-        return max(since + RecordCache.patience, last + RecordCache.oneSecond, own)
+        return max(since + RecordCache.unansweredTimeout, last + RecordCache.oneSecond, own)
     }
 }

@@ -11,41 +11,41 @@ struct CachedRecords: Sendable {
 
     /// In no order; ``RecordCache/Entry/order`` tells it.
     private(set) var entries: [RecordCache.Entry] = []
-    private var places: [RecordData: Int] = [:]
+    private var positions: [RecordData: Int] = [:]
 
     var count: Int { entries.count }
     var isEmpty: Bool { entries.isEmpty }
 
-    subscript(data: RecordData) -> RecordCache.Entry? { place(of: data).map { entries[$0] } }
+    subscript(data: RecordData) -> RecordCache.Entry? { position(of: data).map { entries[$0] } }
 
-    private func place(of data: RecordData) -> Int? {
-        places.isEmpty ? entries.firstIndex { $0.record.data == data } : places[data]
+    private func position(of data: RecordData) -> Int? {
+        positions.isEmpty ? entries.firstIndex { $0.record.data == data } : positions[data]
     }
 
     /// Puts a record in, in place of the one with the same data.
     mutating func put(_ entry: RecordCache.Entry) {
-        if let place = place(of: entry.record.data) {
-            entries[place] = entry
+        if let position = position(of: entry.record.data) {
+            entries[position] = entry
             return
         }
         if entries.isEmpty { entries.reserveCapacity(1) }
         entries.append(entry)
-        if !places.isEmpty {
-            places[entry.record.data] = entries.count - 1
+        if !positions.isEmpty {
+            positions[entry.record.data] = entries.count - 1
         } else if entries.count > Self.few {
-            for (place, entry) in entries.enumerated() { places[entry.record.data] = place }
+            for (position, entry) in entries.enumerated() { positions[entry.record.data] = position }
         }
     }
 
     /// Takes a record out.
     /// - Returns: Whether it was there.
     mutating func remove(_ data: RecordData) -> Bool {
-        guard let place = place(of: data) else { return false }
+        guard let position = position(of: data) else { return false }
         let last = entries.removeLast()
-        if place < entries.count { entries[place] = last }
-        if !places.isEmpty {
-            places[data] = nil
-            if place < entries.count { places[last.record.data] = place }
+        if position < entries.count { entries[position] = last }
+        if !positions.isEmpty {
+            positions[data] = nil
+            if position < entries.count { positions[last.record.data] = position }
         }
         return true
     }

@@ -58,7 +58,7 @@ struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
     }
 
     /// Takes out the keys whose time has come, the earliest first.
-    mutating func takeDue(at now: Duration) -> [Key] {
+    mutating func removeDue(at now: Duration) -> [Key] {
         var due: [Key] = []
         while let first = heap.first, first.deadline <= now {
             pop()

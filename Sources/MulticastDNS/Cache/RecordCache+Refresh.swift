@@ -21,7 +21,7 @@ extension RecordCache {
     /// When something may happen to a record next, and when it must.
     static func deadlines(of entry: Entry, isInteresting: Bool) -> (point: Duration, wake: Duration) {
         var end = entry.expires
-        if let doubt = entry.unanswered?.end { end = min(end, doubt) }
+        if let deadline = entry.unanswered?.end { end = min(end, deadline) }
         guard isInteresting && !entry.isLeaving else { return (end, end) }
         if let verifyAt = entry.unanswered?.verifyAt { end = min(end, verifyAt) }
         return (min(end, refreshPoint(entry)), min(end, refreshDue(entry)))
@@ -61,7 +61,7 @@ extension RecordCache {
     mutating func reconfirm(_ record: ResourceRecord, at now: Duration) -> Bool {
         let key = RecordKey(record.name, record.type)
         guard var entry = entries[key]?[record.data] else { return false }
-        entry.expires = min(entry.expires, now + Self.patience)
+        entry.expires = min(entry.expires, now + Self.unansweredTimeout)
         entry.isDoubted = true
         put(entry, key)
         note(key, entry.expires)
@@ -74,25 +74,25 @@ extension RecordCache {
     /// before it is given up.
     /// Not within a second of the record's last coming, when its owner must keep silent (RFC 6762 section 6); and
     /// questions of one burst count once.
-    mutating func heard(_ question: Question, knownAnswers: [ResourceRecord], at now: Duration) {
+    mutating func observe(_ question: Question, knownAnswers: [ResourceRecord], at now: Duration) {
         let key = RecordKey(question.name, question.type)
         guard let list = entries[key] else { return }
         if list.count > Self.large {
-            guard visits[key]?.heard.map({ now - $0 >= Self.burst }) ?? true else { return }
-            visits[key, default: Visits()].heard = now
+            guard visits[key]?.observed.map({ now - $0 >= Self.burst }) ?? true else { return }
+            visits[key, default: Visits()].observed = now
         }
         let known = Set(knownAnswers.filter { $0.name == key.name }.map(\.data))
         for var entry in list.entries
         where !known.contains(entry.record.data) && now - entry.received >= Self.oneSecond {
             var unanswered = entry.unanswered ?? UnansweredQueries(since: now, last: now, count: 0)
             // What was asked long ago may have been answered where we did not hear it.
-            if now - unanswered.last > Self.patience { unanswered = .init(since: now, last: now, count: 0) }
+            if now - unanswered.last > Self.unansweredTimeout { unanswered = .init(since: now, last: now, count: 0) }
             guard unanswered.count == 0 || now - unanswered.last >= Self.burst else { continue }
             unanswered.count += 1
             unanswered.last = now
             entry.unanswered = unanswered
             put(entry, key)
-            if let doubt = earliest(unanswered.verifyAt, unanswered.end) { note(key, doubt) }
+            if let deadline = earliest(unanswered.verifyAt, unanswered.end) { note(key, deadline) }
         }
     }
 

@@ -70,7 +70,7 @@ struct RecordCache: Sendable {
     struct Visits: Sendable {
         var flushed: Duration?
         var settled: Duration?
-        var heard: Duration?
+        var observed: Duration?
     }
 
     struct Advance: Sendable {
@@ -89,7 +89,7 @@ struct RecordCache: Sendable {
     static let refreshGap = Duration.milliseconds(1150)
     static let oneSecond = Duration.seconds(1)
     /// How long a record may stay unanswered for (RFC 6762 sections 10.4 and 10.5).
-    static let patience = Duration.seconds(10)
+    static let unansweredTimeout = Duration.seconds(10)
     /// How long two queries of our own may take: at 0 and 1 s, and time for the answer.
     static let verification = Duration.seconds(3)
     /// A set of more records is gone through so often at most, whatever arrives.
@@ -150,7 +150,7 @@ struct RecordCache: Sendable {
     }
 
     /// When the first of the live records of a name and type came.
-    func arrival(of key: RecordKey, at now: Duration) -> Duration? {
+    func firstReceived(of key: RecordKey, at now: Duration) -> Duration? {
         entries[key]?.entries.lazy.filter { $0.expires > now }.map(\.received).min()
     }
 
@@ -178,7 +178,7 @@ struct RecordCache: Sendable {
         _ received: ResourceRecord,
         from source: IPAddress = .v4(0),
         at now: Duration,
-        interest: Interest,
+        activeQueries: ActiveQueries,
         random: inout RandomSource
     ) -> Outcome {
         guard received.classCode == 1, received.type != .opt, received.type != .any else { return .ignored }
@@ -209,7 +209,7 @@ struct RecordCache: Sendable {
             schedule(key, entry)
             return known.isLeaving ? .added : .refreshed
         }
-        guard makeRoom(for: entry, key, at: now, interest: interest) else { return .ignored }
+        guard makeRoom(for: entry, key, at: now, activeQueries: activeQueries) else { return .ignored }
         put(entry, key)
         schedule(key, entry)
         lastOrder += 1
@@ -266,14 +266,14 @@ struct RecordCache: Sendable {
     // MARK: - Time
 
     /// Lets time pass: drops what is due and tells what must be asked again.
-    mutating func advance(to now: Duration, interest: Interest) -> Advance {
+    mutating func advance(to now: Duration, activeQueries: ActiveQueries) -> Advance {
         var result = Advance(lost: evicted)
         evicted = []
         guard let next = wakes.next, next <= now else { return result }
         // A wake-up serves whatever has reached its point, even when its own jitter would allow more time.
-        for key in points.takeDue(at: now) {
+        for key in points.removeDue(at: now) {
             wakes[key] = nil
-            settle(key, at: now, isInteresting: interest.contains(key), into: &result)
+            settle(key, at: now, isInteresting: activeQueries.contains(key), into: &result)
         }
         return result
     }
@@ -327,13 +327,13 @@ struct RecordCache: Sendable {
 
     // MARK: - Bounds
 
-    private mutating func account(for entry: Entry, _ sign: Int) {
+    private mutating func account(for entry: Entry, _ delta: Int) {
         let size = CacheBounds.size(of: entry.record)
-        count += sign
-        bytes += sign * size
+        count += delta
+        bytes += delta * size
         var share = shares[entry.source] ?? Share()
-        share.records += sign
-        share.bytes += sign * size
+        share.records += delta
+        share.bytes += delta * size
         shares[entry.source] = share.records > 0 ? share : nil
     }
 
@@ -355,21 +355,21 @@ struct RecordCache: Sendable {
         for entry: Entry,
         _ key: RecordKey,
         at now: Duration,
-        interest: Interest
+        activeQueries: ActiveQueries
     ) -> Bool {
         let size = CacheBounds.size(of: entry.record)
         let ofName = entries[key]?.count ?? 0
         let nameLimit = key.type == .ptr ? bounds.pointersPerName : bounds.recordsPerName
-        if isShareSpent(by: entry.source, size), !clearShare(of: entry.source, size, at: now, interest) {
+        if isShareSpent(by: entry.source, size), !clearShare(of: entry.source, size, at: now, activeQueries) {
             // A reflector may bring more, as long as somebody wants it and nothing of others has to go for it.
-            return interest.protects(entry.record) && ofName < nameLimit && fits(size)
+            return activeQueries.protects(entry.record) && ofName < nameLimit && fits(size)
         }
         if ofName >= nameLimit, let list = entries[key] {
-            evict(list.entries.map { (key, $0) }, records: nameLimit / 16, interest)
+            evict(list.entries.map { (key, $0) }, records: nameLimit / 16, activeQueries)
         }
-        if count >= bounds.records { evict(sweep { _ in true }, records: bounds.records / 16, interest) }
+        if count >= bounds.records { evict(sweep { _ in true }, records: bounds.records / 16, activeQueries) }
         if bytes + size > bounds.bytes {
-            evict(sweep { _ in true }, bytes: max(bounds.bytes / 16, 2 * size), interest)
+            evict(sweep { _ in true }, bytes: max(bounds.bytes / 16, 2 * size), activeQueries)
         }
         return fits(size)
     }
@@ -383,13 +383,18 @@ struct RecordCache: Sendable {
 
     /// Makes room within a sender's share, of what no reported service stands on.
     /// - Returns: Whether there is some.
-    private mutating func clearShare(of source: Int, _ size: Int, at now: Duration, _ interest: Interest) -> Bool {
+    private mutating func clearShare(
+        of source: Int,
+        _ size: Int,
+        at now: Duration,
+        _ activeQueries: ActiveQueries
+    ) -> Bool {
         guard let share = shares[source], share.settledUntil <= now else { return false }
-        let theirs = sweep { $0.source == source && !interest.protects($0.record) }
+        let theirs = sweep { $0.source == source && !activeQueries.protects($0.record) }
         let isThorough =
             share.records >= bounds.recordsPerSource
-            ? evict(theirs, records: bounds.recordsPerSource / 16, interest)
-            : evict(theirs, bytes: max(bounds.bytesPerSource / 16, 2 * size), interest)
+            ? evict(theirs, records: bounds.recordsPerSource / 16, activeQueries)
+            : evict(theirs, bytes: max(bounds.bytesPerSource / 16, 2 * size), activeQueries)
         if !isThorough { shares[source]?.settledUntil = now + Self.oneSecond }
         return !isShareSpent(by: source, size)
     }
@@ -416,7 +421,7 @@ struct RecordCache: Sendable {
         _ candidates: [(key: RecordKey, entry: Entry)],
         records: Int = 1,
         bytes size: Int = 1,
-        _ interest: Interest
+        _ activeQueries: ActiveQueries
     ) -> Bool {
         var numbers: [Int: Int] = [:]
         for (_, entry) in candidates { numbers[entry.source, default: 0] += 1 }
@@ -424,7 +429,7 @@ struct RecordCache: Sendable {
         // Small values are sorted instead of entries: a flood makes this the most frequent thing of all.
         let victims = candidates.indices.map { index in
             let entry = candidates[index].entry
-            let isWanted = interest.protects(entry.record)
+            let isWanted = activeQueries.protects(entry.record)
             return Victim(
                 rank: (isWanted ? 2 : 0) + (entry.source == crowd ? 0 : 1),
                 age: isWanted ? 0 : entry.received.nanoseconds,

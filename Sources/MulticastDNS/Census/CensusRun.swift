@@ -20,16 +20,16 @@ struct CensusRun: Sendable {
     static let longest = Duration.milliseconds(7900)
 
     let started: Duration
-    private var lastNews: Duration
+    private var lastChange: Duration
     private var isProvisional = false
 
     init(at now: Duration) {
         started = now
-        lastNews = now
+        lastChange = now
     }
 
     /// A service was heard of for the first time, or resolved.
-    mutating func news(at now: Duration) { lastNews = max(lastNews, now) }
+    mutating func noteChange(at now: Duration) { lastChange = max(lastChange, now) }
 
     /// What to do now; `complete` is the last step.
     ///
@@ -41,7 +41,7 @@ struct CensusRun: Sendable {
             return .provisional
         }
         if now >= started + Self.longest { return .complete }
-        let isQuiet = lastNews <= started + Self.quietAfter && !isResolving
+        let isQuiet = lastChange <= started + Self.quietAfter && !isResolving
         let settled = min(max(started + Self.settledAfter, answersUntil), started + Self.longest)
         if now >= settled && isQuiet { return .complete }
         guard isProvisional else { return .wait(until: started + Self.provisionalAfter) }

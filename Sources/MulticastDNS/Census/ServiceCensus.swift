@@ -29,7 +29,7 @@ public final class ServiceCensus {
     public init(_ engine: MulticastEngine, settings: CensusSettings = CensusSettings()) {
         self.engine = engine
         self.settings = settings
-        list = BrowseList(Wish(census: settings))
+        list = BrowseList(Subscription(census: settings))
     }
 
     deinit {
@@ -72,7 +72,7 @@ public final class ServiceCensus {
         if let id { engine.detach(id) }
         id = nil
         reportedTypes = []
-        list = BrowseList(wish)
+        list = BrowseList(subscription)
     }
 
     /// Sets the types that are asked for before anybody announced them; those that are new are asked for at once.
@@ -126,9 +126,9 @@ public final class ServiceCensus {
         onInstance(event)
         switch event {
         case .found:
-            run?.news(at: now)
+            run?.noteChange(at: now)
         case .resolved(let service):
-            run?.news(at: now)
+            run?.noteChange(at: now)
             tally.added += 1
             if reportedTypes.insert(service.type).inserted { onEvent(.typeAdded(service.type)) }
             onEvent(.added(service))
@@ -158,7 +158,7 @@ public final class ServiceCensus {
 }
 
 extension ServiceCensus: EngineClient {
-    var wish: Wish { Wish(census: settings) }
+    var subscription: Subscription { Subscription(census: settings) }
 
     var nextDeadline: Duration? {
         guard var run,
@@ -173,7 +173,7 @@ extension ServiceCensus: EngineClient {
 
     func receive(_ events: [DirectoryEvent], on link: LinkIdentity, at now: Duration) {
         for event in events {
-            for told in list.take(event) { publish(told, at: now) }
+            for change in list.apply(event) { publish(change, at: now) }
         }
         publishLostTypes()
     }
@@ -186,7 +186,7 @@ extension ServiceCensus: EngineClient {
     func linkOpened(at now: Duration) {
         // What is new on the wire is asked now, not with the next census.
         guard id != nil else { return }
-        if run == nil { beginCensus(at: now) } else { run?.news(at: now) }
+        if run == nil { beginCensus(at: now) } else { run?.noteChange(at: now) }
         for link in engine.links.values where !link.directory.isCensusRunning { link.directory.beginCensus(at: now) }
     }
 }

@@ -19,9 +19,9 @@ struct BrowseList: Sendable {
     private let instances: Set<DomainName>
     private var items: [Service.ID: Item] = [:]
 
-    init(_ wish: Wish) {
-        names = wish.census == nil ? wish.pointers : nil
-        instances = wish.instances
+    init(_ subscription: Subscription) {
+        names = subscription.census == nil ? subscription.pointers : nil
+        instances = subscription.instances
     }
 
     /// The instances that are present, resolved or not.
@@ -32,7 +32,7 @@ struct BrowseList: Sendable {
 
     /// Takes what happened.
     /// - Returns: What to tell, in order.
-    mutating func take(_ event: DirectoryEvent) -> [BrowseEvent] {
+    mutating func apply(_ event: DirectoryEvent) -> [BrowseEvent] {
         switch event {
         case .announced(let announcement, let sources):
             return isNamed(announcement) ? [] : announced(announcement, by: sources)

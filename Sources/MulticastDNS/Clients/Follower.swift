@@ -4,23 +4,23 @@
 protocol ClientList {
     associatedtype Event
 
-    init(_ wish: Wish)
+    init(_ subscription: Subscription)
 
     /// Takes what happened on a link.
     /// - Returns: What to tell, in order.
-    mutating func tell(_ event: DirectoryEvent, on link: LinkIdentity) -> [Event]
+    mutating func receive(_ event: DirectoryEvent, on link: LinkIdentity) -> [Event]
 }
 
 extension RecordList: ClientList {
-    init(_ wish: Wish) { self.init(keys: wish.records.union(wish.passive)) }
+    init(_ subscription: Subscription) { self.init(keys: subscription.records.union(subscription.passive)) }
 
-    mutating func tell(_ event: DirectoryEvent, on link: LinkIdentity) -> [RecordEvent] {
-        take(event, on: link).map { [$0] } ?? []
+    mutating func receive(_ event: DirectoryEvent, on link: LinkIdentity) -> [RecordEvent] {
+        apply(event, on: link).map { [$0] } ?? []
     }
 }
 
 extension BrowseList: ClientList {
-    mutating func tell(_ event: DirectoryEvent, on link: LinkIdentity) -> [BrowseEvent] { take(event) }
+    mutating func receive(_ event: DirectoryEvent, on link: LinkIdentity) -> [BrowseEvent] { apply(event) }
 }
 
 /// The client behind the handles that follow single records.
@@ -29,18 +29,18 @@ typealias ServiceFollower = Follower<BrowseList>
 
 /// A client behind a handle; the handle owns it, and ends it when it goes.
 final class Follower<List: ClientList> {
-    let wish: Wish
+    let subscription: Subscription
     private let engine: MulticastEngine
     private let onEvent: (List.Event) -> Void
     private(set) var list: List
     private var id: Int?
     private var isCancelled = false
 
-    init(_ engine: MulticastEngine, _ wish: Wish, onEvent: @escaping (List.Event) -> Void) {
+    init(_ engine: MulticastEngine, _ subscription: Subscription, onEvent: @escaping (List.Event) -> Void) {
         self.engine = engine
-        self.wish = wish
+        self.subscription = subscription
         self.onEvent = onEvent
-        list = List(wish)
+        list = List(subscription)
         id = engine.attach(self)
         // It may have been cancelled by the first thing it told.
         if isCancelled { cancel() }
@@ -59,7 +59,7 @@ final class Follower<List: ClientList> {
 extension Follower: EngineClient {
     func receive(_ events: [DirectoryEvent], on link: LinkIdentity, at now: Duration) {
         for event in events {
-            for told in list.tell(event, on: link) where !isCancelled { onEvent(told) }
+            for change in list.receive(event, on: link) where !isCancelled { onEvent(change) }
         }
     }
 }

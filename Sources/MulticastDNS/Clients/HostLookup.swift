@@ -36,7 +36,7 @@ public final class HostLookup {
     private let rounds: Int?
     private let onChange: (HostAnswer) -> Void
     private var records: [Int: [RecordAnswer]] = [:]
-    private var told: [Int: HostAnswer] = [:]
+    private var reported: [Int: HostAnswer] = [:]
     private var follower: RecordFollower?
     /// Whether the name is known to stand for another one.
     private var isAlias = false
@@ -80,13 +80,13 @@ public final class HostLookup {
         self.interface = interface
         self.rounds = rounds
         self.onChange = onChange
-        let wish = Wish(
+        let subscription = Subscription(
             interface: interface,
             records: Set(families.map { RecordKey(host, Self.type(of: $0)) }),
             passive: [RecordKey(host, .nsec), RecordKey(host, .cname)],
             rounds: rounds ?? .max
         )
-        let follower = RecordFollower(engine, wish) { [weak self] event in self?.take(event) }
+        let follower = RecordFollower(engine, subscription) { [weak self] event in self?.receive(event) }
         self.follower = follower
         if isCancelled { follower.cancel() }
     }
@@ -95,7 +95,7 @@ public final class HostLookup {
 
     /// What is known now, by interface, those with addresses only, sorted by name.
     public var answers: [HostAnswer] {
-        told.values.filter { !$0.addresses.isEmpty }.sorted { $0.interface < $1.interface }
+        reported.values.filter { !$0.addresses.isEmpty }.sorted { $0.interface < $1.interface }
     }
 
     /// Ends it: nothing is told any more, and nothing asked.
@@ -109,7 +109,7 @@ public final class HostLookup {
 
     static func type(of family: AddressFamily) -> RecordType { family == .ipv4 ? .a : .aaaa }
 
-    private func take(_ event: RecordEvent) {
+    private func receive(_ event: RecordEvent) {
         guard !isCancelled else { return }
         if event.answer.record.type == .cname { return followAliases() }
         let answer: RecordAnswer
@@ -121,16 +121,16 @@ public final class HostLookup {
             answer = removed
             records[removed.interfaceIndex]?.removeAll { $0 == removed }
         }
-        tell(on: answer)
+        report(on: answer)
     }
 
-    private func tell(on link: RecordAnswer) {
-        let place = link.interfaceIndex
-        var current = HostAnswer(host: host, families, records[place] ?? [], on: link)
-        if let behind = aliases[place]?.lookup.told[place] { current.add(behind) }
-        let previous = told[place]
+    private func report(on link: RecordAnswer) {
+        let index = link.interfaceIndex
+        var current = HostAnswer(host: host, families, records[index] ?? [], on: link)
+        if let behind = aliases[index]?.lookup.reported[index] { current.add(behind) }
+        let previous = reported[index]
         guard current != previous, previous != nil || current.isComplete || !current.addresses.isEmpty else { return }
-        told[place] = current
+        reported[index] = current
         onChange(current)
     }
 
@@ -140,20 +140,24 @@ public final class HostLookup {
     private func followAliases() {
         guard !isAlias else { return }
         isAlias = true
-        let wish = Wish(interface: interface, records: [RecordKey(host, .cname)], rounds: rounds ?? .max)
-        let follower = RecordFollower(engine, wish) { [weak self] event in self?.takeAlias(event) }
+        let subscription = Subscription(
+            interface: interface,
+            records: [RecordKey(host, .cname)],
+            rounds: rounds ?? .max
+        )
+        let follower = RecordFollower(engine, subscription) { [weak self] event in self?.receiveAlias(event) }
         aliasFollower = follower
         if isCancelled { follower.cancel() }
     }
 
-    private func takeAlias(_ event: RecordEvent) {
+    private func receiveAlias(_ event: RecordEvent) {
         guard !isCancelled, case .alias(let target) = event.answer.record.data else { return }
-        let place = event.answer.interfaceIndex
+        let index = event.answer.interfaceIndex
         switch event {
         case .added(let record):
-            aliases.removeValue(forKey: place)?.lookup.cancel()
+            aliases.removeValue(forKey: index)?.lookup.cancel()
             guard path.count <= Self.maximumAliases, !path.contains(target), ReverseName.isMulticast(target) else {
-                return tell(on: record)
+                return report(on: record)
             }
             let lookup = HostLookup(
                 engine,
@@ -162,15 +166,15 @@ public final class HostLookup {
                 interface: record.interface,
                 rounds: rounds
             ) { [weak self] _ in
-                self?.tell(on: record)
+                self?.report(on: record)
             }
             guard !isCancelled else { return lookup.cancel() }
-            aliases[place] = Alias(record: record, lookup: lookup)
+            aliases[index] = Alias(record: record, lookup: lookup)
         case .removed(let record, _):
-            guard aliases[place]?.record == record else { return }
-            aliases.removeValue(forKey: place)?.lookup.cancel()
+            guard aliases[index]?.record == record else { return }
+            aliases.removeValue(forKey: index)?.lookup.cancel()
         }
-        tell(on: event.answer)
+        report(on: event.answer)
     }
 }
 

@@ -24,8 +24,8 @@ public final class InstanceResolve {
         wantsText: Bool = true,
         onEvent: @escaping (BrowseEvent) -> Void
     ) {
-        let wish = Wish(interface: interface, instances: instances, wantsText: wantsText)
-        follower = ServiceFollower(engine, wish, onEvent: onEvent)
+        let subscription = Subscription(interface: interface, instances: instances, wantsText: wantsText)
+        follower = ServiceFollower(engine, subscription, onEvent: onEvent)
     }
 
     /// Starts to resolve an instance that has one name alone.

@@ -23,7 +23,7 @@ struct RecordList: Sendable {
 
     /// Takes what happened on a link.
     /// - Returns: What to tell.
-    mutating func take(_ event: DirectoryEvent, on link: LinkIdentity) -> RecordEvent? {
+    mutating func apply(_ event: DirectoryEvent, on link: LinkIdentity) -> RecordEvent? {
         switch event {
         case .recordAdded(let record):
             guard let key = key(of: record, on: link), known[key] == nil else { return nil }

@@ -43,8 +43,8 @@ public final class RecordQuery {
         onEvent: @escaping (RecordEvent) -> Void
     ) {
         let keys = Set(types.map { RecordKey(name, $0) })
-        let wish = Wish(interface: interface, records: keys, rounds: rounds ?? .max)
-        follower = RecordFollower(engine, wish, onEvent: onEvent)
+        let subscription = Subscription(interface: interface, records: keys, rounds: rounds ?? .max)
+        follower = RecordFollower(engine, subscription, onEvent: onEvent)
     }
 
     deinit { follower.cancel() }

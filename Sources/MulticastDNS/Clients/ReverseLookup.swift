@@ -26,7 +26,7 @@ public final class ReverseLookup {
         let key = RecordKey(ReverseName.name(of: address), .ptr)
         follower = RecordFollower(
             engine,
-            Wish(interface: interface, records: [key], rounds: rounds ?? .max),
+            Subscription(interface: interface, records: [key], rounds: rounds ?? .max),
             onEvent: onEvent
         )
     }

@@ -20,7 +20,7 @@ public final class ServiceBrowse {
         interface: String? = nil,
         onEvent: @escaping (BrowseEvent) -> Void
     ) {
-        follower = ServiceFollower(engine, Wish(interface: interface, pointers: Set(types)), onEvent: onEvent)
+        follower = ServiceFollower(engine, Subscription(interface: interface, pointers: Set(types)), onEvent: onEvent)
     }
 
     deinit { follower.cancel() }

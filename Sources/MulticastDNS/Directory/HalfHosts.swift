@@ -22,7 +22,7 @@ struct HalfHosts: Sendable {
     }
 
     /// The hosts to ask now; each goes on with ``wait(for:lifetime:at:)``, or ends.
-    mutating func takeDue(at now: Duration) -> [DomainName] { waiting.takeDue(at: now) }
+    mutating func removeDue(at now: Duration) -> [DomainName] { waiting.removeDue(at: now) }
 
     /// Waits for twice as long as the last time, when that is shorter than `lifetime`.
     mutating func wait(for host: DomainName, lifetime: Duration, at now: Duration) {

@@ -20,7 +20,7 @@ struct Instance: Sendable {
     var addressCause = RemovalReason.expired
     var host: DomainName?
     /// What was asked for since resolving began; the text, since it was missed first.
-    var asked: Set<RecordKey> = []
+    var queried: Set<RecordKey> = []
     /// Since when nothing but its text, or its host's other family, is missing.
     var usableSince: Duration?
     /// When to report what is there, when to give up, and whether a failure was told.
@@ -29,7 +29,7 @@ struct Instance: Sendable {
     var hasFailed = false
     /// Whether it has a port, as far as is known.
     var isOffered = true
-    var hasToldFailure = false
+    var hasReportedFailure = false
     /// How often resolving has failed in a row, and when to try again.
     var failures = 0
     var retryAt: Duration?

@@ -9,21 +9,21 @@ extension LinkDirectory {
         isCensusRunning = true
         let backed = backedTypes(at: now)
         memory?.beginCensus { backed.contains($0) }
-        for family in AddressFamily.allCases { askTypes(in: family, at: now) }
+        for family in AddressFamily.allCases { queryTypes(in: family, at: now) }
     }
 
     mutating func endCensus() {
         isCensusRunning = false
         guard let memory else { return }
-        for type in [ServiceName.enumeration] + memory.types where !wishes.wants(pointersOf: type) {
-            guard !wishes.wants(record: RecordKey(type, .ptr)) else { continue }
+        for type in [ServiceName.enumeration] + memory.types where !subscriptions.wants(pointersOf: type) {
+            guard !subscriptions.wants(record: RecordKey(type, .ptr)) else { continue }
             for family in AddressFamily.allCases { zones[family]?.schedule.endSeries(Question(type, .ptr)) }
         }
     }
 
     /// The types that have instances, or that somebody listed.
     private func backedTypes(at now: Duration) -> Set<DomainName> {
-        var types = interest.types
+        var types = activeQueries.types
         for family in AddressFamily.allCases {
             types.formUnion(zones[family]?.cache.names(of: .ptr) ?? [])
             for record in zones[family]?.cache.records(RecordKey(ServiceName.enumeration, .ptr), at: now) ?? [] {
@@ -35,22 +35,22 @@ extension LinkDirectory {
         return types
     }
 
-    mutating func askTypes(in family: AddressFamily, at now: Duration) {
+    mutating func queryTypes(in family: AddressFamily, at now: Duration) {
         guard let memory else { return }
         for type in [ServiceName.enumeration] + memory.types {
-            zones[family]?.ask(Question(type, .ptr), times: CensusRun.rounds, at: now)
+            zones[family]?.query(Question(type, .ptr), times: CensusRun.rounds, at: now)
         }
     }
 
     /// Takes a census with other settings over: the types that are new among those it knows are asked for at once.
-    mutating func change(_ wish: Wish, of client: Int, at now: Duration) {
-        wishes.add(wish, of: client)
-        memory?.setWellKnown(wish.census?.wellKnownTypes ?? [])
-        let inUse = interest.types
-        for type in wish.census?.wellKnownTypes ?? []
+    mutating func change(_ subscription: Subscription, of client: Int, at now: Duration) {
+        subscriptions.add(subscription, of: client)
+        memory?.setWellKnown(subscription.census?.wellKnownTypes ?? [])
+        let inUse = activeQueries.types
+        for type in subscription.census?.wellKnownTypes ?? []
         where memory?.remember(type, at: now, isInUse: { inUse.contains($0) }) == true {
             for family in AddressFamily.allCases {
-                zones[family]?.ask(Question(type, .ptr), times: CensusRun.rounds, at: now)
+                zones[family]?.query(Question(type, .ptr), times: CensusRun.rounds, at: now)
             }
         }
     }
@@ -97,12 +97,12 @@ extension LinkDirectory {
     }
 
     private mutating func admit(_ type: DomainName, from source: IPAddress, at now: Duration) {
-        let inUse = interest.types
+        let inUse = activeQueries.types
         guard memory?.admit(type, from: source, at: now, isInUse: { inUse.contains($0) }) == true, isCensusRunning
         else { return }
         let (question, delay) = (Question(type, .ptr), QuestionSchedule.gatheringDelay)
         for family in AddressFamily.allCases {
-            zones[family]?.ask(question, times: CensusRun.rounds, within: delay, at: now)
+            zones[family]?.query(question, times: CensusRun.rounds, within: delay, at: now)
         }
     }
 }

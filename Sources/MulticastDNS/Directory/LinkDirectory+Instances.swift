@@ -37,7 +37,7 @@ extension LinkDirectory {
 
     private func isFollowed(_ target: DomainName, by source: DomainName) -> Bool {
         guard target.labelCount >= 2 else { return false }
-        if wishes.wants(pointersOf: source) { return true }
+        if subscriptions.wants(pointersOf: source) { return true }
         guard memory != nil else { return false }
         // A census follows by a subtype only what its type does not lead to.
         return ServiceName.isType(source) || (ServiceName.isSubtype(source) && instances[target]?.isTyped != true)
@@ -48,13 +48,13 @@ extension LinkDirectory {
         // A type of its own tells more than a subtype or a guess.
         if let type = ServiceName.type(browsedAs: source) { instances[instance]?.type = type }
         if ServiceName.isType(source), var state = instances[instance] {
-            for other in state.sources where other != source && !wishes.wants(pointersOf: other) {
+            for other in state.sources where other != source && !subscriptions.wants(pointersOf: other) {
                 detach(instance, &state, from: other)
             }
             instances[instance] = state
         }
         instancesBySource[source, default: 0] += 1
-        if interest.types.insert(source).inserted, let now = instances[instance]?.lastSeen {
+        if activeQueries.types.insert(source).inserted, let now = instances[instance]?.lastSeen {
             attend(RecordKey(source, .ptr), at: now)
         }
     }
@@ -65,7 +65,7 @@ extension LinkDirectory {
         instancesBySource[source, default: 1] -= 1
         guard instancesBySource[source, default: 0] <= 0 else { return }
         instancesBySource[source] = nil
-        interest.types.remove(source)
+        activeQueries.types.remove(source)
         cancelUnlessWanted(RecordKey(source, .ptr))
     }
 
@@ -79,7 +79,7 @@ extension LinkDirectory {
         instances[instance] = state
         waiting[instance] = state.deadline
         resolving.insert(instance)
-        interest.instances.insert(instance)
+        activeQueries.instances.insert(instance)
         attend(RecordKey(instance, .srv), at: now)
         attend(RecordKey(instance, .txt), at: now)
         return true
@@ -88,7 +88,7 @@ extension LinkDirectory {
     /// Begins to resolve an instance anew that was given up.
     mutating func tryAgain(_ instance: DomainName, at now: Duration) {
         guard instances[instance]?.published == nil else { return }
-        instances[instance]?.asked = []
+        instances[instance]?.queried = []
         instances[instance]?.retryAt = nil
         instances[instance]?.giveUpAt = now + Self.resolving
         waiting[instance] = instances[instance]?.deadline
@@ -99,7 +99,7 @@ extension LinkDirectory {
     /// ones that came last, so that who was there before a flood stays, and who comes after it gets in.
     private mutating func makeRoom(at now: Duration) {
         func rank(_ state: Instance) -> Int { state.published != nil ? 2 : state.hasFailed ? 0 : 1 }
-        let candidates = instances.filter { !wishes.wants(instance: $0.key) }.sorted { left, right in
+        let candidates = instances.filter { !subscriptions.wants(instance: $0.key) }.sorted { left, right in
             let ranks = (rank(left.value), rank(right.value))
             if ranks == (2, 2) { return (right.value.firstSeen, right.key) < (left.value.firstSeen, left.key) }
             return (ranks.0, left.value.lastSeen, left.key) < (ranks.1, right.value.lastSeen, right.key)
@@ -108,7 +108,7 @@ extension LinkDirectory {
             if let service = state.published {
                 events.append(.removed(service, reason: .expired, seenFor: now - state.firstSeen))
             }
-            if !state.announced.isEmpty { tellWithdrawal(of: instance, state, reason: .expired, at: now) }
+            if !state.announced.isEmpty { reportWithdrawal(of: instance, state, reason: .expired, at: now) }
             forget(instance)
         }
     }
@@ -117,21 +117,21 @@ extension LinkDirectory {
         guard var state = instances.removeValue(forKey: instance) else { return }
         waiting[instance] = nil
         resolving.remove(instance)
-        interest.instances.remove(instance)
-        interest.setReported(false, instance, on: state.host)
+        activeQueries.instances.remove(instance)
+        activeQueries.setReported(false, instance, on: state.host)
         setHost(nil, of: instance, was: state.host, at: state.lastSeen)
         for source in state.sources { detach(instance, &state, from: source) }
-        for key in state.asked { cancelUnlessWanted(key) }
+        for key in state.queried { cancelUnlessWanted(key) }
         // Asked for in an earlier attempt, too.
         for type in [RecordType.srv, .txt] { cancelUnlessWanted(RecordKey(instance, type)) }
     }
 
     mutating func setHost(_ host: DomainName?, of instance: DomainName, was old: DomainName?, at now: Duration) {
         guard host != old else { return }
-        let isNew = host.map { interest.hosts[$0] == nil } ?? false
-        interest.setHost(host, of: instance, was: old)
-        if let old, interest.hosts[old] == nil {
-            looks.forget(old)
+        let isNew = host.map { activeQueries.hosts[$0] == nil } ?? false
+        activeQueries.setHost(host, of: instance, was: old)
+        if let old, activeQueries.hosts[old] == nil {
+            addressLimit.forget(old)
             halfHosts.end(old)
             for type in [RecordType.a, .aaaa] { cancelUnlessWanted(RecordKey(old, type)) }
         }
@@ -155,7 +155,7 @@ extension LinkDirectory {
         )
     }
 
-    mutating func tellWithdrawal(of name: DomainName, _ state: Instance, reason: RemovalReason, at now: Duration) {
+    mutating func reportWithdrawal(of name: DomainName, _ state: Instance, reason: RemovalReason, at now: Duration) {
         let seenFor = now - state.firstSeen
         events.append(.withdrawn(announcement(of: name, state), reason: reason, seenFor: seenFor))
     }

@@ -13,44 +13,46 @@ extension LinkDirectory {
     }
 
     /// Asks a host again for the kind of address that is missing, and waits for longer the next time.
-    mutating func askOtherFamily(of host: DomainName, at now: Duration) {
+    mutating func queryOtherFamily(of host: DomainName, at now: Duration) {
         let keys = [RecordKey(host, .a), RecordKey(host, .aaaa)]
         let known = keys.filter { isKnown($0, at: now) }
-        guard known.count == 1, let key = known.first, let other = key.companion, interest.hosts[host] != nil,
+        guard known.count == 1, let key = known.first, let other = key.companion, activeQueries.hosts[host] != nil,
             isMissing(other, at: now)
         else { return halfHosts.end(host) }
         halfHosts.wait(for: host, lifetime: lifetime(of: key, at: now), at: now)
-        for family in AddressFamily.allCases { askMissing(other, by: family, at: now) }
+        for family in AddressFamily.allCases { queryMissing(other, by: family, at: now) }
     }
 
     /// A record is refreshed by a family: asks along for what its owner has not told of.
-    mutating func askCompanion(of key: RecordKey, by family: AddressFamily, at now: Duration) {
-        guard let companion = key.companion, interest.contains(companion), isMissing(companion, at: now) else { return }
-        askMissing(companion, by: family, at: now)
+    mutating func queryCompanion(of key: RecordKey, by family: AddressFamily, at now: Duration) {
+        guard let companion = key.companion, activeQueries.contains(companion), isMissing(companion, at: now) else {
+            return
+        }
+        queryMissing(companion, by: family, at: now)
     }
 
     /// A record expired in one family: asks for it there once more while the other family has it, so that it is known
     /// by both again.
-    mutating func askAgain(_ record: ResourceRecord, by family: AddressFamily, at now: Duration) {
+    mutating func queryAgain(_ record: ResourceRecord, by family: AddressFamily, at now: Duration) {
         let key = RecordKey(record.name, record.type)
-        guard interest.contains(key), isKnown(record, besides: family, at: now) else { return }
+        guard activeQueries.contains(key), isKnown(record, besides: family, at: now) else { return }
         zones[family]?.renew(Question(record.name, record.type), times: 2, at: now)
     }
 
-    mutating func askMissing(_ key: RecordKey, by family: AddressFamily, at now: Duration) {
+    mutating func queryMissing(_ key: RecordKey, by family: AddressFamily, at now: Duration) {
         guard ReverseName.isMulticast(key.name) else { return }
         let question = Question(key.name, key.type)
         // A client's own series may wait for an hour; what a record made us query goes as far as others pay for it.
-        if wishes.wants(record: key) || wishes.wants(instance: key.name) {
+        if subscriptions.wants(record: key) || subscriptions.wants(instance: key.name) {
             zones[family]?.renew(question, at: now)
         } else {
-            zones[family]?.ask(question, times: 1, isProvoked: true, at: now)
+            zones[family]?.query(question, times: 1, isResponseTriggered: true, at: now)
         }
     }
 
     private func isMissing(_ key: RecordKey, at now: Duration) -> Bool {
         guard !isKnown(key, at: now), !isDenied(key, at: now) else { return false }
-        return !key.isOfAddress || wishes.wants(record: key) || isUseful(key, at: now)
+        return !key.isOfAddress || subscriptions.wants(record: key) || isUseful(key, at: now)
     }
 
     private func isKnown(_ key: RecordKey, at now: Duration) -> Bool {

@@ -38,9 +38,9 @@ extension LinkDirectory {
 
     private mutating func evaluate(_ touched: DomainName, at now: Duration) {
         // In the letters in which it was heard of first, whatever the case of the last record.
-        guard let place = instances.index(forKey: touched) else { return }
-        let name = instances[place].key
-        var state = instances[place].value
+        guard let position = instances.index(forKey: touched) else { return }
+        let name = instances[position].key
+        var state = instances[position].value
         for source in state.sources where !isPointed(name, by: source, at: now) {
             detach(name, &state, from: source)
         }
@@ -49,7 +49,7 @@ extension LinkDirectory {
         guard isWanted(name, by: state.sources) else {
             return lose(name, state, at: now)
         }
-        tellAnnouncement(of: name, &state, at: now)
+        reportAnnouncement(of: name, &state, at: now)
         let view = view(of: name, state, at: now)
         let host = view.isOffered ? view.location?.target : nil
         setHost(host, of: name, was: state.host, at: now)
@@ -61,7 +61,7 @@ extension LinkDirectory {
             update(name, &state, view, at: now)
         }
         instances[name] = state
-        interest.setReported(state.published != nil, name, on: state.host)
+        activeQueries.setReported(state.published != nil, name, on: state.host)
         if state.isResolving { resolving.insert(name) } else { resolving.remove(name) }
         waiting[name] = state.deadline
     }
@@ -75,16 +75,16 @@ extension LinkDirectory {
     /// Ends with an instance that nobody announces and no client asks for by name.
     private mutating func lose(_ name: DomainName, _ state: Instance, at now: Duration) {
         if let service = state.published { report(removal: service, state, reason: state.cause, at: now) }
-        if !state.announced.isEmpty { tellWithdrawal(of: name, state, reason: state.cause, at: now) }
+        if !state.announced.isEmpty { reportWithdrawal(of: name, state, reason: state.cause, at: now) }
         instances[name]?.sources = state.sources
         forget(name)
     }
 
     /// Tells by which names an instance is announced, when that has changed.
-    private mutating func tellAnnouncement(of name: DomainName, _ state: inout Instance, at now: Duration) {
+    private mutating func reportAnnouncement(of name: DomainName, _ state: inout Instance, at now: Duration) {
         guard state.announced != state.sources else { return }
         if state.sources.isEmpty {
-            tellWithdrawal(of: name, state, reason: state.cause, at: now)
+            reportWithdrawal(of: name, state, reason: state.cause, at: now)
         } else {
             let isNew = state.announced.isEmpty
             events.append(.announced(announcement(of: name, state), by: state.sources))
@@ -123,8 +123,8 @@ extension LinkDirectory {
         var addresses: Set<ScopedAddress> = []
         for key in [RecordKey(host, .a), RecordKey(host, .aaaa)] {
             let found = records(key)
-            let arrivals = AddressFamily.allCases.compactMap { zones[$0]?.cache.arrival(of: key, at: now) }
-            view.addressedAt = (arrivals + [view.addressedAt].compactMap(\.self)).min()
+            let received = AddressFamily.allCases.compactMap { zones[$0]?.cache.firstReceived(of: key, at: now) }
+            view.addressedAt = (received + [view.addressedAt].compactMap(\.self)).min()
             for case .address(let address) in found.map(\.data) {
                 addresses.insert(ScopedAddress(address, scope: self.name))
             }
@@ -136,7 +136,7 @@ extension LinkDirectory {
 
     /// Browsers show a text; who only connects needs none.
     private func isTextWanted(_ name: DomainName, _ state: Instance) -> Bool {
-        !state.sources.isEmpty || wishes.wants(textOf: name)
+        !state.sources.isEmpty || subscriptions.wants(textOf: name)
     }
 
     /// Whether addresses of this type serve anybody here: those of a family that this link does not speak serve only
@@ -153,7 +153,7 @@ extension LinkDirectory {
     /// Goes on with an instance that is not reported yet.
     private mutating func resolve(_ name: DomainName, _ state: inout Instance, _ view: View, at now: Duration) {
         if let retryAt = state.retryAt, retryAt <= now {
-            state.asked = []
+            state.queried = []
             if state.isMissing {
                 // One query at a time, with growing gaps, as long as the pointer lives.
                 state.retryAt = now + state.retryGap
@@ -168,8 +168,8 @@ extension LinkDirectory {
         if let reportAt = state.reportAt, view.missing.isEmpty || reportAt <= now {
             return publish(name, &state, view, at: now)
         }
-        let isNamed = wishes.wants(instance: name)
-        if state.giveUpAt != nil || state.isMissing || isNamed { ask(for: view, &state, isNamed, at: now) }
+        let isNamed = subscriptions.wants(instance: name)
+        if state.giveUpAt != nil || state.isMissing || isNamed { query(for: view, &state, isNamed, at: now) }
         // All that there is of it is known.
         if !view.isOffered, view.missing.isEmpty, state.giveUpAt != nil { state.giveUpAt = now }
         if let giveUpAt = state.giveUpAt, giveUpAt <= now { fail(name, &state, view, at: now) }
@@ -189,11 +189,11 @@ extension LinkDirectory {
         state.reportAt = nil
         state.giveUpAt = nil
         state.hasFailed = false
-        state.hasToldFailure = false
+        state.hasReportedFailure = false
         state.failures = 0
         state.retryAt = nil
         state.isMissing = false
-        state.asked.formIntersection(view.missing.filter { $0.type == .txt })
+        state.queried.formIntersection(view.missing.filter { $0.type == .txt })
         let service = service(name, state, view)
         state.published = service
         events.append(.resolved(service))
@@ -205,8 +205,8 @@ extension LinkDirectory {
         state.hasFailed = true
         state.retryAt = now + state.retryGap
         state.failures += 1
-        guard !state.hasToldFailure else { return }
-        state.hasToldFailure = true
+        guard !state.hasReportedFailure else { return }
+        state.hasReportedFailure = true
         events.append(
             .unresolved(
                 UnresolvedService(
@@ -236,26 +236,26 @@ extension LinkDirectory {
     /// Asks, once per resolving, for what is missing (trap: waiting for the next round would cost a second).
     ///
     /// For a client that named the instance it is asked for until it comes.
-    private mutating func ask(for view: View, _ state: inout Instance, _ isNamed: Bool, at now: Duration) {
-        for key in view.missing where ReverseName.isMulticast(key.name) && state.asked.insert(key).inserted {
+    private mutating func query(for view: View, _ state: inout Instance, _ isNamed: Bool, at now: Duration) {
+        for key in view.missing where ReverseName.isMulticast(key.name) && state.queried.insert(key).inserted {
             // With one address known, the other family is a wish; without any, it is needed.
             let isOfHost = key.type == .a || key.type == .aaaa
             let times = isOfHost ? (view.addresses.isEmpty ? 3 : 1) : (isNamed ? .max : 3)
             for family in AddressFamily.allCases {
                 // Between attempts: a client's own series may wait for an hour.
                 if state.isMissing, state.giveUpAt == nil {
-                    askMissing(key, by: family, at: now)
+                    queryMissing(key, by: family, at: now)
                     continue
                 }
-                zones[family]?.ask(Question(key.name, key.type), times: times, isProvoked: !isNamed, at: now)
+                zones[family]?.query(Question(key.name, key.type), times: times, isResponseTriggered: !isNamed, at: now)
             }
         }
     }
 
-    private mutating func askForText(in view: View, _ state: inout Instance, _ isNamed: Bool, at now: Duration) {
+    private mutating func queryText(in view: View, _ state: inout Instance, _ isNamed: Bool, at now: Duration) {
         var text = view
         text.missing.removeAll { $0.type != .txt }
-        ask(for: text, &state, isNamed, at: now)
+        query(for: text, &state, isNamed, at: now)
     }
 
     /// Goes on with an instance that was reported.
@@ -278,11 +278,11 @@ extension LinkDirectory {
             // What nobody announces, a client asked for by name: its host is all there was.
             let reason = state.sources.isEmpty ? state.addressCause : .unresolvable
             if giveUpAt <= now { return withdraw(name, &state, published, reason: reason, at: now) }
-            return ask(for: view, &state, wishes.wants(instance: name), at: now)
+            return query(for: view, &state, subscriptions.wants(instance: name), at: now)
         }
         state.giveUpAt = nil
         // One whom a connection followed is browsed now.
-        askForText(in: view, &state, wishes.wants(instance: name), at: now)
+        queryText(in: view, &state, subscriptions.wants(instance: name), at: now)
         var current = service(name, state, view)
         if view.text.isEmpty {
             current.text = published.text
@@ -297,10 +297,10 @@ extension LinkDirectory {
         let reportAt = state.reportAt ?? now + Self.settling
         state.reportAt = reportAt
         // A new host may need its addresses.
-        if current.host != published.host { ask(for: view, &state, wishes.wants(instance: name), at: now) }
+        if current.host != published.host { query(for: view, &state, subscriptions.wants(instance: name), at: now) }
         guard reportAt <= now else { return }
         state.reportAt = nil
-        state.asked.formIntersection(view.missing.filter { $0.type == .txt })
+        state.queried.formIntersection(view.missing.filter { $0.type == .txt })
         state.published = current
         events.append(.changed(current, fields: fields, previous: published))
         if current.host != published.host { beginHalfHost(of: view, at: now) }
@@ -321,18 +321,18 @@ extension LinkDirectory {
         state.reportAt = nil
         state.giveUpAt = nil
         state.hasFailed = true
-        state.hasToldFailure = true
+        state.hasReportedFailure = true
         for source in state.sources {
             reconfirm(ResourceRecord(source, .ptr, .pointer(name), timeToLive: 0), at: now)
         }
         state.isMissing = !state.sources.isEmpty
         state.failures = 0
         state.retryAt = state.isMissing ? now : nil
-        guard wishes.wants(instance: name) else { return }
-        state.asked = []
+        guard subscriptions.wants(instance: name) else { return }
+        state.queried = []
         state.giveUpAt = now + Self.resolving
         state.hasFailed = false
-        ask(for: view(of: name, state, at: now), &state, true, at: now)
+        query(for: view(of: name, state, at: now), &state, true, at: now)
     }
 
     private mutating func report(removal service: Service, _ state: Instance, reason: RemovalReason, at now: Duration) {

@@ -29,10 +29,10 @@ struct LinkDirectory: Sendable {
     let settings: MulticastSettings
     var name: String
     var zones = PerFamily<Zone>()
-    var interest = Interest()
+    var activeQueries = ActiveQueries()
     var instances: [DomainName: Instance] = [:]
     var events: [DirectoryEvent] = []
-    var wishes = WishBook()
+    var subscriptions = Subscriptions()
     /// The types a census asks for; `nil` when nobody takes one.
     var memory: TypeMemory?
     var isCensusRunning = false
@@ -40,7 +40,7 @@ struct LinkDirectory: Sendable {
     var waiting = DeadlineQueue<DomainName>()
     var resolving: Set<DomainName> = []
     var instancesBySource: [DomainName: Int] = [:]
-    var looks = AddressLooks()
+    var addressLimit = AddressRateLimit()
     /// The hosts of which one kind of address is missing.
     var halfHosts = HalfHosts()
     var random: RandomSource
@@ -67,7 +67,7 @@ struct LinkDirectory: Sendable {
 
     /// When ``advance(to:)`` is to be called next.
     var nextDeadline: Duration? {
-        var next = earliest(earliest(waiting.next, looks.nextDeadline), halfHosts.nextDeadline)
+        var next = earliest(earliest(waiting.next, addressLimit.nextDeadline), halfHosts.nextDeadline)
         for family in AddressFamily.allCases { next = earliest(next, zones[family]?.nextDeadline) }
         return next
     }
@@ -81,14 +81,14 @@ struct LinkDirectory: Sendable {
         if zones[family] == nil {
             zones[family] = Zone(family, settings: settings, mtu: mtu, random: RandomSource(seed: random.next()))
             // Addresses of this family begin to serve.
-            for host in interest.hosts.keys.sorted() { halfHosts.begin(host, at: now) }
+            for host in activeQueries.hosts.keys.sorted() { halfHosts.begin(host, at: now) }
         }
         zones[family]?.linkCameUp(welcomesUnicast: welcomesUnicast, at: now)
-        if isCensusRunning { askTypes(in: family, at: now) }
-        for wish in wishes.wishes.values { ask(wish, in: family, at: now) }
+        if isCensusRunning { queryTypes(in: family, at: now) }
+        for subscription in subscriptions.byClient.values { query(subscription, in: family, at: now) }
         for (instance, state) in instances {
-            for key in state.asked { zones[family]?.ask(Question(key.name, key.type), times: 3, at: now) }
-            if wishes.wants(instance: instance) { instances[instance]?.asked = [] }
+            for key in state.queried { zones[family]?.query(Question(key.name, key.type), times: 3, at: now) }
+            if subscriptions.wants(instance: instance) { instances[instance]?.queried = [] }
         }
     }
 
@@ -96,16 +96,16 @@ struct LinkDirectory: Sendable {
     mutating func resume(at now: Duration) {
         for family in AddressFamily.allCases {
             zones[family]?.resume(at: now)
-            if isCensusRunning { askTypes(in: family, at: now) }
-            for wish in wishes.wishes.values { ask(wish, in: family, at: now) }
+            if isCensusRunning { queryTypes(in: family, at: now) }
+            for subscription in subscriptions.byClient.values { query(subscription, in: family, at: now) }
         }
     }
 
     /// Ends with a family; what only it knew is gone (rule C6).
     mutating func close(_ family: AddressFamily, at now: Duration) {
         guard let zone = zones.remove(family) else { return }
-        for key in wishes.watchedRecords {
-            for record in zone.cache.records(key, at: now) { tellRemoval(of: record, .interfaceDown, at: now) }
+        for key in subscriptions.subscribedRecords {
+            for record in zone.cache.records(key, at: now) { reportRemoval(of: record, .interfaceDown, at: now) }
         }
         for name in instances.keys { instances[name]?.cause = .interfaceDown }
         evaluate(Set(instances.keys), at: now)
@@ -124,18 +124,18 @@ struct LinkDirectory: Sendable {
                 instances[instance]?.reportAt = now
             }
             guard !state.announced.isEmpty else { continue }
-            tellWithdrawal(of: instance, state, reason: .interfaceDown, at: now)
+            reportWithdrawal(of: instance, state, reason: .interfaceDown, at: now)
             instances[instance]?.announced = []
         }
-        events += watchedRecords(at: now).map { .recordRemoved($0, reason: .interfaceDown) }
+        events += subscribedRecords(at: now).map { .recordRemoved($0, reason: .interfaceDown) }
         name = newName
         body(&self)
-        events += watchedRecords(at: now).map { .recordAdded($0) }
+        events += subscribedRecords(at: now).map { .recordAdded($0) }
         evaluate(Set(instances.keys), at: now)
     }
 
-    private func watchedRecords(at now: Duration) -> [ResourceRecord] {
-        wishes.watchedRecords.flatMap { key in
+    private func subscribedRecords(at now: Duration) -> [ResourceRecord] {
+        subscriptions.subscribedRecords.flatMap { key in
             AddressFamily.allCases.flatMap { zones[$0]?.cache.records(key, at: now) ?? [] }
         }
     }
@@ -148,18 +148,18 @@ struct LinkDirectory: Sendable {
         from origin: PacketOrigin,
         at now: Duration
     ) -> Zone.Reception {
-        guard let reception = zones[family]?.receive(bytes, from: origin, at: now, interest: interest) else {
+        guard let reception = zones[family]?.receive(bytes, from: origin, at: now, activeQueries: activeQueries) else {
             return .ignored
         }
         switch reception {
         case .response(let message, let changed), .echo(let message?, let changed):
-            take(message, changed, by: family, from: origin.source, at: now)
+            process(message, changed, by: family, from: origin.source, at: now)
         case .echo, .query, .ignored, .malformed: break
         }
         return reception
     }
 
-    private mutating func take(
+    private mutating func process(
         _ message: Message,
         _ changed: [ResourceRecord],
         by family: AddressFamily,
@@ -175,19 +175,19 @@ struct LinkDirectory: Sendable {
                 for name in names where instances[name]?.hasFailed == true { tryAgain(name, at: now) }
             }
             touched.formUnion(names)
-            tellArrival(of: record, by: family, at: now)
+            reportAddition(of: record, by: family, at: now)
         }
         evaluate(touched, at: now)
     }
 
     mutating func advance(to now: Duration) {
-        var touched = Set(waiting.takeDue(at: now))
-        for host in looks.takeDue(at: now) {
+        var touched = Set(waiting.removeDue(at: now))
+        for host in addressLimit.removeDue(at: now) {
             let names = instances(on: host, at: now)
             for name in names where instances[name]?.hasFailed == true { tryAgain(name, at: now) }
             touched.formUnion(names)
         }
-        for host in halfHosts.takeDue(at: now) { askOtherFamily(of: host, at: now) }
+        for host in halfHosts.removeDue(at: now) { queryOtherFamily(of: host, at: now) }
         advanceCaches(to: now, touched: &touched)
         while !touched.isEmpty {
             evaluate(touched, at: now)
@@ -199,10 +199,10 @@ struct LinkDirectory: Sendable {
 
     private mutating func advanceCaches(to now: Duration, touched: inout Set<DomainName>) {
         for family in AddressFamily.allCases {
-            guard let result = zones[family]?.cache.advance(to: now, interest: interest) else { continue }
+            guard let result = zones[family]?.cache.advance(to: now, activeQueries: activeQueries) else { continue }
             for (record, loss) in result.lost {
                 lose(record, loss, at: now, touched: &touched)
-                if loss == .expired { askAgain(record, by: family, at: now) }
+                if loss == .expired { queryAgain(record, by: family, at: now) }
             }
             for key in result.verify { zones[family]?.renew(Question(key.name, key.type), times: 2, at: now) }
             for (key, step) in result.refresh {
@@ -210,14 +210,14 @@ struct LinkDirectory: Sendable {
                 for other in AddressFamily.allCases where other == family || step > 1 {
                     zones[other]?.renew(Question(key.name, key.type), at: now)
                 }
-                if step == 1 { askCompanion(of: key, by: family, at: now) }
+                if step == 1 { queryCompanion(of: key, by: family, at: now) }
             }
         }
     }
 
     mutating func packets(at now: Duration) -> [(family: AddressFamily, packets: [OutgoingPacket])] {
         AddressFamily.allCases.compactMap { family in
-            guard let packets = zones[family]?.packets(at: now, interest: interest), !packets.isEmpty else {
+            guard let packets = zones[family]?.packets(at: now, activeQueries: activeQueries), !packets.isEmpty else {
                 return nil
             }
             return (family, packets)
@@ -225,7 +225,7 @@ struct LinkDirectory: Sendable {
     }
 
     /// Takes what happened since the last call, in order.
-    mutating func takeEvents() -> [DirectoryEvent] {
+    mutating func drainEvents() -> [DirectoryEvent] {
         defer { events = [] }
         return events
     }
@@ -251,13 +251,15 @@ struct LinkDirectory: Sendable {
         }
         touched.formUnion(names)
         let key = RecordKey(record.name, record.type)
-        if key.type == .a || key.type == .aaaa, interest.hosts[key.name] != nil { halfHosts.begin(key.name, at: now) }
-        guard wishes.wants(record: key) else { return }
-        tellRemoval(of: record, reason, at: now)
+        if key.type == .a || key.type == .aaaa, activeQueries.hosts[key.name] != nil {
+            halfHosts.begin(key.name, at: now)
+        }
+        guard subscriptions.wants(record: key) else { return }
+        reportRemoval(of: record, reason, at: now)
         // What a client still wants is looked for again.
         let rounds = rounds(of: key)
         for family in AddressFamily.allCases where zones[family]?.cache.hasRecords(key, at: now) == false {
-            zones[family]?.ask(Question(key.name, key.type), times: rounds, at: now)
+            zones[family]?.query(Question(key.name, key.type), times: rounds, at: now)
         }
     }
 
@@ -272,7 +274,7 @@ struct LinkDirectory: Sendable {
 
     /// All instances of a host, or none for now when others had the budget.
     private mutating func instances(on host: DomainName, at now: Duration) -> Set<DomainName> {
-        let names = interest.hosts[host] ?? []
-        return looks.allows(host, instances: names.count, at: now) ? names : []
+        let names = activeQueries.hosts[host] ?? []
+        return addressLimit.allows(host, instances: names.count, at: now) ? names : []
     }
 }

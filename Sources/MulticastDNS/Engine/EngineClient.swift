@@ -5,7 +5,7 @@
 /// Called on the loop's thread only. A client may attach and detach others from within any call.
 protocol EngineClient: AnyObject {
     /// What it wants; read once, when it attaches.
-    var wish: Wish { get }
+    var subscription: Subscription { get }
     /// When ``advance(to:)`` is to be called next.
     var nextDeadline: Duration? { get }
     func receive(_ events: [DirectoryEvent], on link: LinkIdentity, at now: Duration)

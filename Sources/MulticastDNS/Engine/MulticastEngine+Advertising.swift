@@ -53,8 +53,8 @@ extension MulticastEngine {
     }
 
     /// Takes over the machine's new name; services that run on this machine move to it when it is theirs.
-    func take(hostName: String) {
-        advertiser.take(hostName: hostName)
+    func apply(hostName: String) {
+        advertiser.apply(hostName: hostName)
         pump()
     }
 
@@ -102,21 +102,21 @@ extension MulticastEngine {
     func runAdvertiser(at now: Duration) {
         guard !advertiser.isEmpty || !advertisementHandlers.isEmpty else { return }
         for link in sortedLinks {
-            for event in link.directory.takeResponderEvents() {
+            for event in link.directory.drainResponderEvents() {
                 advertiser.handle(event, on: link.name) { name in
                     links.values.contains { $0.directory.isClaimed(name, at: now) }
                 }
             }
         }
-        let commands = advertiser.takeCommands()
+        let commands = advertiser.drainCommands()
         // What is published is probed for, and its owner may answer by unicast.
         if !commands.isEmpty { followUnicast() }
         for command in commands { links[command.interface]?.directory.carryOut(command.action, at: now) }
         // What they bring is due at once.
         if !commands.isEmpty { mustPumpAgain = true }
-        advertiser.tellRegistered { set in links.values.allSatisfy { $0.directory.isSettled(set) } }
-        for conflict in advertiser.takeConflicts() { onNotice(.nameConflict(conflict)) }
-        for event in advertiser.takeEvents() { advertisementHandlers[event.id]?(event) }
+        advertiser.reportRegistered { set in links.values.allSatisfy { $0.directory.isSettled(set) } }
+        for conflict in advertiser.drainConflicts() { onNotice(.nameConflict(conflict)) }
+        for event in advertiser.drainEvents() { advertisementHandlers[event.id]?(event) }
     }
 
     /// Says goodbye to all that is advertised; it stays on record for the next start.

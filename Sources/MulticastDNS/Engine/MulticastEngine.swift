@@ -12,7 +12,7 @@ public import LinuxIO
 /// ``RecordQuery`` are its clients.
 public final class MulticastEngine {
     private struct Attachment {
-        var wish: Wish
+        var subscription: Subscription
         weak var client: (any EngineClient)?
         /// The links that know the wish, by index.
         var links: Set<Int> = []
@@ -23,7 +23,7 @@ public final class MulticastEngine {
         /// Another host has a name that is advertised, or that such a service needs.
         case nameConflict(NameConflict)
         /// Another program has port 5353 for itself, or it can be had again.
-        case takenPort(TakenPort, isTaken: Bool)
+        case occupiedPort(OccupiedPort, isOccupied: Bool)
     }
 
     /// How many pairs of interface and family are counted at most; those of interfaces that left make room.
@@ -47,7 +47,7 @@ public final class MulticastEngine {
     private var timer: (handle: EventLoop.Timer, deadline: Duration)?
     /// When to try again to open the sockets that could not be opened.
     private var retryAt: Duration?
-    private var ports = TakenPorts()
+    private var ports = OccupiedPorts()
     /// The families whose port was refused since the interfaces were brought in line.
     private var refused: Set<AddressFamily> = []
     private var isPumping = false
@@ -71,7 +71,7 @@ public final class MulticastEngine {
     }
 
     /// The families whose port another program has for itself.
-    public var takenPorts: [TakenPort] { AddressFamily.allCases.compactMap { ports.taken[$0] } }
+    public var occupiedPorts: [OccupiedPort] { AddressFamily.allCases.compactMap { ports.occupied[$0] } }
 
     deinit {
         if isStarted { stop(goodbye: false) }
@@ -96,7 +96,7 @@ public final class MulticastEngine {
         guard !isStarted else { return }
         isStarted = true
         self.onNotice = onNotice
-        hostName.start { [unowned self] name in take(hostName: name) }
+        hostName.start { [unowned self] name in apply(hostName: name) }
         applyInterfaces()
         pump()
     }
@@ -154,7 +154,7 @@ public final class MulticastEngine {
     func attach(_ client: any EngineClient) -> Int {
         lastClient += 1
         let id = lastClient
-        attachments[id] = Attachment(wish: client.wish, client: client)
+        attachments[id] = Attachment(subscription: client.subscription, client: client)
         let now = clock.boot
         for link in sortedLinks { attach(id, to: link, at: now) }
         pump()
@@ -164,10 +164,10 @@ public final class MulticastEngine {
     /// A client's census has other settings now.
     func changeCensus(of id: Int) {
         guard let client = attachments[id]?.client else { return }
-        attachments[id]?.wish = client.wish
+        attachments[id]?.subscription = client.subscription
         let now = clock.boot
         for link in sortedLinks where attachments[id]?.links.contains(link.index) == true {
-            link.directory.change(client.wish, of: id, at: now)
+            link.directory.change(client.subscription, of: id, at: now)
         }
         pump()
     }
@@ -180,19 +180,19 @@ public final class MulticastEngine {
     }
 
     private func attach(_ id: Int, to link: MulticastLink, at now: Duration) {
-        guard let attachment = attachments[id], (attachment.wish.interface ?? link.name) == link.name,
+        guard let attachment = attachments[id], (attachment.subscription.interface ?? link.name) == link.name,
             attachments[id]?.links.insert(link.index).inserted == true
         else { return }
-        link.directory.add(attachment.wish, of: id, at: now)
+        link.directory.add(attachment.subscription, of: id, at: now)
         // What others caused is told to all, this client included; the rest of what is known is told to it alone.
         deliver(link, at: now, besides: id)
-        let known = link.directory.snapshot(for: attachment.wish, at: now)
+        let known = link.directory.snapshot(for: attachment.subscription, at: now)
         if !known.isEmpty { attachment.client?.receive(known, on: link.identity, at: now) }
     }
 
     /// Hands a link's events to the clients that look at it.
     private func deliver(_ link: MulticastLink, at now: Duration, besides: Int? = nil) {
-        deliver(link.directory.takeEvents(), of: link, at: now, besides: besides)
+        deliver(link.directory.drainEvents(), of: link, at: now, besides: besides)
     }
 
     private func deliver(_ events: [DirectoryEvent], of link: MulticastLink, at now: Duration, besides: Int? = nil) {
@@ -245,7 +245,7 @@ public final class MulticastEngine {
             for id in attachments.keys.sorted() { attach(id, to: link, at: now) }
         }
         let changes = ports.update(refused) { PortOwner.holder(family: $0, port: Zone.port) }
-        for (port, isTaken) in changes { onNotice(.takenPort(port, isTaken: isTaken)) }
+        for (port, isOccupied) in changes { onNotice(.occupiedPort(port, isOccupied: isOccupied)) }
         announceLinks(at: now)
         // What is new on the wire is asked now.
         deliverOpening(of: opened, at: now)
@@ -254,10 +254,10 @@ public final class MulticastEngine {
     private func rename(_ link: MulticastLink, to name: String, at now: Duration) {
         var gone: [DirectoryEvent] = []
         let leaving = attachments.filter {
-            $0.value.links.contains(link.index) && ($0.value.wish.interface ?? name) != name
+            $0.value.links.contains(link.index) && ($0.value.subscription.interface ?? name) != name
         }
         link.directory.rename(to: name, at: now) { directory in
-            gone = directory.takeEvents()
+            gone = directory.drainEvents()
             for id in leaving.keys { directory.remove(id, at: now) }
         }
         deliver(gone, of: link, at: now)
@@ -332,17 +332,17 @@ public final class MulticastEngine {
     }
 
     private func receive(on link: MulticastLink, _ family: AddressFamily) {
-        let budget = TurnBudget(clock)
-        count(on: link, family) { link.receive(family, within: budget, counters: &$0) }
+        let readLimit = ReadLimit(clock)
+        count(on: link, family) { link.receive(family, within: readLimit, counters: &$0) }
         pump()
     }
 
     private func receiveUnicast(_ family: AddressFamily) {
-        let budget = TurnBudget(clock)
-        unicast.receive(family, within: budget) { datagram, buffer in
+        let readLimit = ReadLimit(clock)
+        unicast.receive(family, within: readLimit) { datagram, buffer in
             guard let link = links[datagram.interface] else { return }
             count(on: link, family) {
-                link.take(datagram, buffer, family, wasMulticast: false, at: budget.started, counters: &$0)
+                link.handle(datagram, buffer, family, wasMulticast: false, at: readLimit.started, counters: &$0)
             }
         }
         pump()

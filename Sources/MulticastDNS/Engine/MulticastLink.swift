@@ -7,17 +7,17 @@ internal import LinuxIO
 final class MulticastLink {
     private final class Socket {
         let socket: MulticastSocket
-        let watch: EventLoop.Watch
+        let registration: EventLoop.Watch
         let addresses: Set<MulticastInterface.Address>
         var dropped: UInt32 = 0
 
         init(
             _ socket: consuming MulticastSocket,
-            _ watch: EventLoop.Watch,
+            _ registration: EventLoop.Watch,
             _ addresses: Set<MulticastInterface.Address>
         ) {
             self.socket = socket
-            self.watch = watch
+            self.registration = registration
             self.addresses = addresses
         }
     }
@@ -57,24 +57,24 @@ final class MulticastLink {
     ) throws(Errno) {
         close(family)
         let socket = try MulticastSocket(family, interface: directory.index)
-        let watch = try loop.watch(socket.rawValue, for: .readable) { _ in onReadable() }
-        sockets[family] = Socket(socket, watch, addresses)
+        let registration = try loop.watch(socket.rawValue, for: .readable) { _ in onReadable() }
+        sockets[family] = Socket(socket, registration, addresses)
     }
 
     func close(_ family: AddressFamily) {
         guard let socket = sockets.removeValue(forKey: family) else { return }
-        loop.unwatch(socket.watch)
+        loop.unwatch(socket.registration)
     }
 
     func closeAll() {
         for family in AddressFamily.allCases { close(family) }
     }
 
-    func receive(_ family: AddressFamily, within budget: TurnBudget, counters: inout MulticastCounters) {
+    func receive(_ family: AddressFamily, within readLimit: ReadLimit, counters: inout MulticastCounters) {
         // The handler of a packet may close the socket; this keeps it until the burst is read.
         guard let socket = sockets[family] else { return }
-        var budget = budget
-        while budget.allowsPacket() {
+        var readLimit = readLimit
+        while readLimit.allowsPacket() {
             let datagram: MulticastSocket.Datagram?
             do throws(Errno) {
                 datagram = try socket.socket.receive(into: &buffer)
@@ -87,12 +87,12 @@ final class MulticastLink {
             counters.dropped += UInt64(datagram.dropped &- socket.dropped)
             socket.dropped = datagram.dropped
             guard datagram.interface == directory.index || datagram.interface == 0 else { continue }
-            take(datagram, buffer, family, wasMulticast: true, at: budget.started, counters: &counters)
+            handle(datagram, buffer, family, wasMulticast: true, at: readLimit.started, counters: &counters)
         }
     }
 
     /// Takes a packet that was sent to the group, or to this host alone.
-    func take(
+    func handle(
         _ datagram: MulticastSocket.Datagram,
         _ bytes: [UInt8],
         _ family: AddressFamily,

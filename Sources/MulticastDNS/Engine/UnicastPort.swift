@@ -9,11 +9,11 @@ internal import LinuxIO
 final class UnicastPort {
     private final class Socket {
         let socket: UnicastSocket
-        let watch: EventLoop.Watch
+        let registration: EventLoop.Watch
 
-        init(_ socket: consuming UnicastSocket, _ watch: EventLoop.Watch) {
+        init(_ socket: consuming UnicastSocket, _ registration: EventLoop.Watch) {
             self.socket = socket
-            self.watch = watch
+            self.registration = registration
         }
     }
 
@@ -30,14 +30,14 @@ final class UnicastPort {
     func follow(_ family: AddressFamily, onReadable: @escaping () -> Void) {
         guard UnicastSocket.isAlone(family, besides: sockets[family]?.socket.inode) else { return close(family) }
         guard sockets[family] == nil, let socket = try? UnicastSocket(family),
-            let watch = try? loop.watch(socket.rawValue, for: .readable, handler: { _ in onReadable() })
+            let registration = try? loop.watch(socket.rawValue, for: .readable, handler: { _ in onReadable() })
         else { return }
-        sockets[family] = Socket(socket, watch)
+        sockets[family] = Socket(socket, registration)
     }
 
     func close(_ family: AddressFamily) {
         guard let socket = sockets.removeValue(forKey: family) else { return }
-        loop.unwatch(socket.watch)
+        loop.unwatch(socket.registration)
     }
 
     func closeAll() {
@@ -48,13 +48,13 @@ final class UnicastPort {
     /// Reads what has arrived; what was sent to a group is for the links' sockets.
     func receive(
         _ family: AddressFamily,
-        within budget: TurnBudget,
+        within readLimit: ReadLimit,
         _ body: (MulticastSocket.Datagram, [UInt8]) -> Void
     ) {
         guard let socket = sockets[family] else { return }
         if buffer.isEmpty { buffer = MulticastLink.makeBuffer() }
-        var budget = budget
-        while budget.allowsPacket() {
+        var readLimit = readLimit
+        while readLimit.allowsPacket() {
             guard let datagram = try? socket.socket.receive(into: &buffer) else { return }
             if !datagram.destination.isMulticast { body(datagram, buffer) }
         }

@@ -66,8 +66,8 @@ struct Advertiser: Sendable {
     /// Takes over the machine's new name.
     ///
     /// Services on this machine go on under the old one until the new one is established wherever they are; see
-    /// ``tellRegistered(where:)``.
-    mutating func take(hostName: String) {
+    /// ``reportRegistered(where:)``.
+    mutating func apply(hostName: String) {
         let name = Self.machineName(of: hostName)
         guard name != machineName else { return }
         machineName = name
@@ -242,7 +242,7 @@ struct Advertiser: Sendable {
             }
             // Each of the others takes one of the names that follow.
             for _ in 0..<rivals {
-                repeat { rename(&entry) } while isTaken(entry, by: id) || self.name(of: entry).map(isClaimed) ?? false
+                repeat { rename(&entry) } while isInUse(entry, by: id) || self.name(of: entry).map(isClaimed) ?? false
             }
             entry.isEstablished = false
             entries[id] = entry
@@ -256,7 +256,7 @@ struct Advertiser: Sendable {
 
     /// Tells what is registered by now: what is established wherever it is published; services move to such a host.
     /// - Parameter isSettled: Whether no zone that has the set still asks whether it may.
-    mutating func tellRegistered(where isSettled: (RecordSet.ID) -> Bool) {
+    mutating func reportRegistered(where isSettled: (RecordSet.ID) -> Bool) {
         for (id, entry) in entries.inKeyOrder
         where entry.isEstablished && !entry.isReported && isSettled(Self.set(id)) {
             entries[id]?.isReported = true
@@ -275,19 +275,19 @@ struct Advertiser: Sendable {
     }
 
     /// Takes what zones are to do since the last call, in order.
-    mutating func takeCommands() -> [Command] {
+    mutating func drainCommands() -> [Command] {
         defer { commands = [] }
         return commands
     }
 
     /// Takes what happened since the last call, in order.
-    mutating func takeEvents() -> [AdvertisementEvent] {
+    mutating func drainEvents() -> [AdvertisementEvent] {
         defer { events = [] }
         return events
     }
 
     /// Takes the names that were lost since the last call, those of hosts that services need included.
-    mutating func takeConflicts() -> [NameConflict] {
+    mutating func drainConflicts() -> [NameConflict] {
         defer { conflicts = [] }
         return conflicts
     }
@@ -318,15 +318,15 @@ struct Advertiser: Sendable {
     private func rename(_ entry: inout Entry) {
         switch entry.kind {
         case .service(let service, let type, let label, let host):
-            entry.kind = .service(service, type: type, label: NameSuccession.service(after: label), host: host)
+            entry.kind = .service(service, type: type, label: RenamePolicy.service(after: label), host: host)
         case .host(let host, let name):
-            let label = NameSuccession.host(after: name.firstLabel ?? [])
+            let label = RenamePolicy.host(after: name.firstLabel ?? [])
             entry.kind = .host(host, name: (try? DomainName(labels: [label]).appending(NameRules.local)) ?? name)
         }
     }
 
     /// Whether another registration of ours has the name; two of ours must not fight over it.
-    private func isTaken(_ entry: Entry, by id: AdvertisementID) -> Bool {
+    private func isInUse(_ entry: Entry, by id: AdvertisementID) -> Bool {
         let wanted = name(of: entry)
         return entries.contains { $0.key != id && name(of: $0.value) == wanted }
     }
@@ -341,7 +341,7 @@ struct Advertiser: Sendable {
             case .host(let host, _): entry.kind = .host(host, name: remembered)
             }
         }
-        while isTaken(entry, by: id) { rename(&entry) }
+        while isInUse(entry, by: id) { rename(&entry) }
         report(id, entry, from: original)
     }
 

@@ -44,7 +44,7 @@ extension LinkDirectory {
         }
     }
 
-    mutating func takeResponderEvents() -> [ResponderEvent] {
-        AddressFamily.allCases.flatMap { zones[$0]?.responder.takeEvents() ?? [] }
+    mutating func drainResponderEvents() -> [ResponderEvent] {
+        AddressFamily.allCases.flatMap { zones[$0]?.responder.drainEvents() ?? [] }
     }
 }

@@ -15,7 +15,7 @@ struct Prober: Sendable {
         /// When the next step is due; `nil` for a set that is ours but waits for its host.
         var next: Duration?
         /// Whether its first probe went out, be it before a tiebreak that was lost.
-        var hasAsked = false
+        var hasProbed = false
         /// When it began to wait, for the host or for the winner of a tiebreak.
         var waitingSince: Duration?
     }
@@ -43,7 +43,7 @@ struct Prober: Sendable {
     var probing: Set<RecordSet.ID> { Set(runs.keys) }
 
     /// Whether answers concern this set: those before its first probe do not count (rule P5).
-    func hasAsked(_ id: RecordSet.ID) -> Bool { runs[id]?.hasAsked == true }
+    func hasProbed(_ id: RecordSet.ID) -> Bool { runs[id]?.hasProbed == true }
 
     /// Whether nobody objected to the set, and it waits for its host.
     func isHeld(_ id: RecordSet.ID) -> Bool { runs[id].map { $0.next == nil } ?? false }
@@ -66,12 +66,12 @@ struct Prober: Sendable {
     mutating func lostTiebreak(_ id: RecordSet.ID, at now: Duration) {
         guard let run = runs[id], run.waitingSince == nil || run.next == nil else { return }
         let next = max(now + Self.defeat, earliestStart(at: now))
-        runs[id] = Run(next: next, hasAsked: run.hasAsked, waitingSince: now)
+        runs[id] = Run(next: next, hasProbed: run.hasProbed, waitingSince: now)
     }
 
     /// Keeps a set that nobody objected to until its host is ours.
     mutating func hold(_ id: RecordSet.ID, at now: Duration) {
-        runs[id] = Run(sent: Self.probes, next: nil, hasAsked: true, waitingSince: now)
+        runs[id] = Run(sent: Self.probes, next: nil, hasProbed: true, waitingSince: now)
     }
 
     /// Ends the wait for the host.
@@ -103,7 +103,7 @@ struct Prober: Sendable {
                 runs[id] = nil
             } else {
                 step.probes.append(id)
-                runs[id] = Run(sent: run.sent + 1, next: now + Self.gap, hasAsked: true)
+                runs[id] = Run(sent: run.sent + 1, next: now + Self.gap, hasProbed: true)
             }
         }
         return step

@@ -10,12 +10,12 @@ extension Responder {
         // By unicast only what we asked for is believed, and only from this link.
         guard origin.wasMulticast || (origin.isOnLink && welcomesUnicast && !prober.probing.isEmpty) else { return }
         let records = (response.answers + response.additionals).filter { $0.classCode == 1 }
-        for record in records { judge(record, from: origin, at: now) }
+        for record in records { evaluate(record, from: origin, at: now) }
         if origin.wasMulticast { compare(records, at: now) }
     }
 
     /// Watches another host's probe: who gets a name that both want (rules P6, P7).
-    mutating func hearProbe(_ query: Message, from origin: PacketOrigin, at now: Duration) {
+    mutating func receiveProbe(_ query: Message, from origin: PacketOrigin, at now: Duration) {
         let proposals = Dictionary(grouping: query.authorities.filter { $0.classCode == 1 }, by: \.name)
         for name in Set(query.questions.map(\.name)).sorted() {
             guard let theirs = proposals[name], let id = owners[name], let holding = holdings[id] else { continue }
@@ -54,7 +54,7 @@ extension Responder {
     }
 
     /// One record of a response about one of our names.
-    private mutating func judge(_ record: ResourceRecord, from origin: PacketOrigin, at now: Duration) {
+    private mutating func evaluate(_ record: ResourceRecord, from origin: PacketOrigin, at now: Duration) {
         guard record.type != .nsec, let id = owners[record.name], let holding = holdings[id] else { return }
         if case .yielded(let until) = holding.state {
             follow(record, of: id, until: until, from: origin, at: now)
@@ -67,7 +67,7 @@ extension Responder {
         }
         switch holding.state {
         case .probing:
-            guard prober.hasAsked(id), !isOurs(record, in: holding.set, at: now) else { return }
+            guard prober.hasProbed(id), !isOurs(record, in: holding.set, at: now) else { return }
             lose(id, to: record, at: now)
         case .established:
             guard records[OwnRecords.Key(name: record.name, type: record.type)] != nil,

@@ -44,7 +44,7 @@ extension Responder {
     /// Takes a set back, with a goodbye to the locations on hosts that were lost.
     mutating func suspend(_ set: RecordSet, from lost: Set<DomainName>, at now: Duration) {
         guard let holding = holdings[set.id], holding.state == .established || holding.state == .probing else { return }
-        silence(set.id)
+        stopAnswering(set.id)
         holdings[set.id]?.state = .probing
         guard holding.wasAnnounced else { return }
         sayGoodbye(set.proposed(with: []).filter { $0.serviceTarget.map(lost.contains) ?? false })

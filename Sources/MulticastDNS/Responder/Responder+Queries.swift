@@ -23,12 +23,12 @@ extension Responder {
         var probed: Set<DomainName> = []
         if !isLegacy, !query.authorities.isEmpty {
             probed = Set(query.authorities.map(\.name))
-            hearProbe(query, from: origin, at: now)
+            receiveProbe(query, from: origin, at: now)
         }
         let isTruncated = query.flags.contains(.truncated) && !isLegacy && origin.wasMulticast
         let known = KnownAnswers(isLegacy ? [] : query.answers)
         if !isLegacy {
-            truncated.heard(known, isTruncated: isTruncated, from: origin.source, at: now, random: &random)
+            truncated.receive(known, isTruncated: isTruncated, from: origin.source, at: now, random: &random)
         }
         let answers = answers(to: query, known: known, probed: probed, isDirect: !origin.wasMulticast, at: now)
         guard !answers.isEmpty else { return }
@@ -55,7 +55,7 @@ extension Responder {
         at now: Duration
     ) -> [WantedAnswer] {
         var answers: [WantedAnswer] = []
-        var places: [OwnRecords.Key: Int] = [:]
+        var positions: [OwnRecords.Key: Int] = [:]
         let hasOneQuestion = query.questions.count == 1
         var seen: Set<Question> = []
         var again: [DomainName: Bool] = [:]
@@ -70,13 +70,13 @@ extension Responder {
                     again[question.name] = isAgain
                     if isAgain { isUnicast = false }
                 }
-                if let place = places[key] {
-                    if !isUnicast { answers[place].isUnicast = false }
+                if let position = positions[key] {
+                    if !isUnicast { answers[position].isUnicast = false }
                     continue
                 }
                 let unknown = unit.records.filter { !known.contains($0) }
                 guard !unknown.isEmpty else { continue }
-                places[key] = answers.count
+                positions[key] = answers.count
                 answers.append(
                     WantedAnswer(
                         key: key,
@@ -112,7 +112,7 @@ extension Responder {
             }
         }
         guard !direct.isEmpty else { return }
-        if replies.count < Self.maximumReplies, budget.allows(asker.address, at: now) {
+        if replies.count < Self.maximumReplies, unicastLimit.allows(asker.address, at: now) {
             replies.append(UnicastReply(asker: asker, keys: direct, due: directDue))
         } else if !asker.isLegacy {
             // Too many by unicast: to all then, which has a limit of its own.

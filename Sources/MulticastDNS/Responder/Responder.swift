@@ -56,7 +56,7 @@ struct Responder: Sendable {
     var announcer = Announcer()
     var queue = AnswerQueue()
     var truncated = TruncatedQueries()
-    var budget = UnicastBudget()
+    var unicastLimit = UnicastRateLimit()
     var replies: [UnicastReply] = []
     var events: [ResponderEvent] = []
     private(set) var owners: [DomainName: RecordSet.ID] = [:]
@@ -126,9 +126,9 @@ struct Responder: Sendable {
             }
             retire(set.id, replacement: set, at: now)
         }
-        if let taken = set.uniqueNames.first(where: { owners[$0] != nil && owners[$0] != set.id }) {
+        if let conflicting = set.uniqueNames.first(where: { owners[$0] != nil && owners[$0] != set.id }) {
             holdings[set.id] = Holding(set: set, state: .lost)
-            events.append(.conflict(set.id, name: taken))
+            events.append(.conflict(set.id, name: conflicting))
             return
         }
         for name in set.uniqueNames { owners[name] = set.id }
@@ -188,7 +188,7 @@ struct Responder: Sendable {
 
     mutating func packets(at now: Duration) -> [OutgoingPacket] {
         guard !holdings.isEmpty || !goodbyes.isEmpty else { return [] }
-        var packets = takeGoodbyes()
+        var packets = drainGoodbyes()
         let abandoned = holdings.filter { entry in
             if case .yielded(let until) = entry.value.state { until <= now } else { false }
         }
@@ -204,12 +204,12 @@ struct Responder: Sendable {
     }
 
     /// Takes what happened since the last call, in order.
-    mutating func takeEvents() -> [ResponderEvent] {
+    mutating func drainEvents() -> [ResponderEvent] {
         defer { events = [] }
         return events
     }
 
-    private mutating func takeGoodbyes() -> [OutgoingPacket] {
+    private mutating func drainGoodbyes() -> [OutgoingPacket] {
         defer { goodbyes = [] }
         let groups = goodbyes.map { AnswerWriter.Group(answers: [$0]) }
         return AnswerWriter.packets(groups, limit: payloadLimit).map { OutgoingPacket(bytes: $0) }
@@ -262,7 +262,7 @@ struct Responder: Sendable {
 
     /// Back to the start with a set, without a word: its records may be disputed.
     mutating func probeAgain(_ id: RecordSet.ID, at now: Duration) {
-        silence(id)
+        stopAnswering(id)
         holdings[id]?.state = .probing
         prober.start(id, at: now, random: &random)
     }
@@ -271,7 +271,7 @@ struct Responder: Sendable {
     mutating func lose(_ id: RecordSet.ID, to record: ResourceRecord, at now: Duration) {
         prober.noteConflict(at: now)
         prober.cancel(id)
-        silence(id)
+        stopAnswering(id)
         holdings[id]?.state = .lost
         guard let holding = holdings[id] else { return }
         let others = holding.rivals.count { !$0.contains(record.data) }
@@ -281,17 +281,17 @@ struct Responder: Sendable {
 
     /// Leaves the names of the set to a responder on this machine, for as long as its records live.
     mutating func yield(_ id: RecordSet.ID, for lifetime: Duration, at now: Duration) {
-        let isNews = if case .yielded = holdings[id]?.state { false } else { true }
+        let isChange = if case .yielded = holdings[id]?.state { false } else { true }
         prober.cancel(id)
-        silence(id)
+        stopAnswering(id)
         holdings[id]?.state = .yielded(until: now + lifetime)
         // The records live on, but they are the neighbour's to take back.
         holdings[id]?.wasAnnounced = false
-        if isNews { events.append(.yielded(id)) }
+        if isChange { events.append(.yielded(id)) }
         if let set = holdings[id]?.set { resume(dependentsOf: set, at: now) }
     }
 
-    mutating func silence(_ id: RecordSet.ID) {
+    mutating func stopAnswering(_ id: RecordSet.ID) {
         for unit in records.assign([], to: id).gone { queue.drop(unit.key) }
         announcer.cancel(id)
     }
@@ -299,7 +299,7 @@ struct Responder: Sendable {
     private mutating func retire(_ id: RecordSet.ID, replacement: RecordSet?, at now: Duration) {
         guard let holding = holdings.removeValue(forKey: id) else { return }
         prober.cancel(id)
-        silence(id)
+        stopAnswering(id)
         for name in holding.set.uniqueNames where owners[name] == id { owners[name] = nil }
         if let replacement, holding.state != .lost {
             let left = holding.set.uniqueNames.subtracting(replacement.uniqueNames)

@@ -47,7 +47,7 @@ struct TruncatedQueries: Sendable {
     }
 
     /// Takes a further packet of an asker: drops what it lists, and waits on when still more follows.
-    mutating func heard(
+    mutating func receive(
         _ known: KnownAnswers,
         isTruncated: Bool,
         from source: IPAddress,

@@ -7,7 +7,7 @@
 struct EchoMemory: Sendable {
     /// How many packets are waited for at most, and how long.
     static let limit = 1024
-    static let patience = Duration.seconds(5)
+    static let lifetime = Duration.seconds(5)
 
     private let seed: UInt64
     private var awaited: [UInt64: Int] = [:]
@@ -18,16 +18,16 @@ struct EchoMemory: Sendable {
     var count: Int { sent.count }
 
     mutating func note(_ packet: [UInt8], at now: Duration) {
-        if sent.count >= Self.limit || sent.first.map({ now - $0.time > Self.patience }) == true { dropOld(at: now) }
+        if sent.count >= Self.limit || sent.first.map({ now - $0.time > Self.lifetime }) == true { dropOld(at: now) }
         let print = fingerprint(packet.span)
         awaited[print, default: 0] += 1
         sent.append((print, now))
     }
 
     /// Whether this is a packet of ours, for the first time.
-    mutating func takes(_ packet: Span<UInt8>, at now: Duration) -> Bool {
+    mutating func consume(_ packet: Span<UInt8>, at now: Duration) -> Bool {
         guard !awaited.isEmpty else { return false }
-        if sent.first.map({ now - $0.time > Self.patience }) == true { dropOld(at: now) }
+        if sent.first.map({ now - $0.time > Self.lifetime }) == true { dropOld(at: now) }
         let print = fingerprint(packet)
         guard let count = awaited[print] else { return false }
         awaited[print] = count > 1 ? count - 1 : nil
@@ -36,7 +36,7 @@ struct EchoMemory: Sendable {
     }
 
     private mutating func dropOld(at now: Duration) {
-        var gone = sent.prefix { now - $0.time > Self.patience }.count
+        var gone = sent.prefix { now - $0.time > Self.lifetime }.count
         if sent.count - gone >= Self.limit { gone += Self.limit / 4 }
         for (print, _) in sent.prefix(gone) {
             guard let count = awaited[print] else { continue }

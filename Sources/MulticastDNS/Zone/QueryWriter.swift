@@ -18,20 +18,20 @@ enum QueryWriter {
         var rest = questions[...]
         while !rest.isEmpty {
             var encoder = MessageEncoder(flags: [], limit: limit)
-            var asked: [Question] = []
+            var queried: [Question] = []
             while let question = rest.first {
                 var written = question
                 if wantsUnicast { written.wantsUnicast = true }
                 guard encoder.append(written) else { break }
-                asked.append(question)
+                queried.append(question)
                 rest.removeFirst()
             }
-            guard !asked.isEmpty else {
+            guard !queried.isEmpty else {
                 // No packet of this size can hold it.
                 rest.removeFirst()
                 continue
             }
-            for record in asked.flatMap(knownAnswers) where !encoder.append(record) {
+            for record in queried.flatMap(knownAnswers) where !encoder.append(record) {
                 var next = MessageEncoder(flags: [], limit: limit)
                 guard next.append(record) else { continue }
                 packets.append(encoder.finish(truncated: true))

@@ -18,7 +18,7 @@ struct QuestionSchedule: Sendable {
         /// Counts the series.
         let order: Int
         /// Whether a record made us ask, and not a client.
-        var isProvoked = false
+        var isResponseTriggered = false
         /// Whether it is asked besides another one; see ``supplement(_:at:)``.
         var isSupplement = false
 
@@ -31,7 +31,7 @@ struct QuestionSchedule: Sendable {
                 gap: min(gap * 2, QuestionSchedule.longestGap),
                 remaining: remaining == .max ? .max : remaining - 1,
                 order: order,
-                isProvoked: isProvoked
+                isResponseTriggered: isResponseTriggered
             )
         }
     }
@@ -57,22 +57,22 @@ struct QuestionSchedule: Sendable {
     static let batch = Duration.milliseconds(50)
 
     /// Questions per second, whatever arrives; a second's worth may go at once.
-    let budget: Int
+    let rate: Int
     private var series: [Question: Series] = [:]
     /// Askings that wait for no series, whose next one may be an hour away.
     private var renewals: [Question: Series] = [:]
     private var lastSent: [Question: Duration] = [:]
-    private var allowance: Double
+    private var tokens: Double
     /// What may leave that others made us say.
-    var provoked = ProvokedAllowance()
+    var responseTriggered = ResponseTriggeredLimit()
     private var refilled: Duration?
     private var heldUntil: Duration?
     private var lastPacket: Duration?
     private var lastOrder = 0
 
-    init(budget: Int) {
-        self.budget = max(budget, 1)
-        allowance = Double(max(budget, 1))
+    init(rate: Int) {
+        self.rate = max(rate, 1)
+        tokens = Double(max(rate, 1))
     }
 
     var count: Int { series.count + renewals.count }
@@ -86,19 +86,19 @@ struct QuestionSchedule: Sendable {
     /// Asks `question` a number of times, or for ever with `Int.max`.
     ///
     /// A series that runs already goes on, with more repetitions if need be. Two askings are at least 1 s apart.
-    /// A question that a record provoked goes as far as others pay for it (``ProvokedAllowance``).
-    mutating func ask(
+    /// A question that a record provoked goes as far as others pay for it (``ResponseTriggeredLimit``).
+    mutating func query(
         _ question: Question,
         times: Int,
         within delay: ClosedRange<Int> = firstDelay,
-        isProvoked: Bool = false,
+        isResponseTriggered: Bool = false,
         at now: Duration,
         random: inout RandomSource
     ) {
         guard times > 0 else { return }
         if let running = series[question] {
             series[question]?.remaining = max(running.remaining, times)
-            series[question]?.isProvoked = running.isProvoked && isProvoked
+            series[question]?.isResponseTriggered = running.isResponseTriggered && isResponseTriggered
             return
         }
         let gap = Self.firstGap(of: question)
@@ -111,7 +111,7 @@ struct QuestionSchedule: Sendable {
             gap: gap,
             remaining: times,
             order: lastOrder,
-            isProvoked: isProvoked
+            isResponseTriggered: isResponseTriggered
         )
         nextDeadline = min(nextDeadline ?? due, due)
     }
@@ -167,7 +167,7 @@ struct QuestionSchedule: Sendable {
     mutating func restart(at now: Duration, random: inout RandomSource) {
         for (question, running) in series where running.due > now + Self.firstGap {
             series[question] = nil
-            ask(question, times: running.remaining, at: now, random: &random)
+            query(question, times: running.remaining, at: now, random: &random)
         }
     }
 
@@ -190,7 +190,7 @@ struct QuestionSchedule: Sendable {
     }
 
     /// Another host asked the same and knows nothing that we do not: ours counts as sent, if it was due within 1 s.
-    mutating func heard(_ question: Question, at now: Duration) {
+    mutating func observe(_ question: Question, at now: Duration) {
         let planned = [series[question], renewals[question]].compactMap { $0?.due }.min()
         guard let planned, planned <= now + Self.firstGap else { return }
         markSent(question, at: now)
@@ -213,20 +213,21 @@ struct QuestionSchedule: Sendable {
         var questions: [Question] = []
         var alone: [[Question]] = []
         for (question, planned) in ready(at: now) {
-            guard allowance >= 1 else {
+            guard tokens >= 1 else {
                 heldUntil = now + .milliseconds(100)
                 break
             }
-            guard !planned.isProvoked || provoked.spend(ProvokedAllowance.size(of: question)) else {
+            guard !planned.isResponseTriggered || responseTriggered.spend(ResponseTriggeredLimit.size(of: question))
+            else {
                 // What is not paid for counts as asked, so that the rest of the series goes on.
                 lastSent[question] = now
                 series[question] = planned.next(at: now)
                 continue
             }
             markSent(question, at: now)
-            allowance -= 1
-            if isAskedAlone(question, planned), alone.count < Self.maximumAlone,
-                !planned.isProvoked || provoked.spend(ProvokedAllowance.surcharge(of: question))
+            tokens -= 1
+            if isSentAlone(question, planned), alone.count < Self.maximumAlone,
+                !planned.isResponseTriggered || responseTriggered.spend(ResponseTriggeredLimit.surcharge(of: question))
             {
                 alone.append([question])
             } else {
@@ -240,7 +241,7 @@ struct QuestionSchedule: Sendable {
     }
 
     /// The second asking of what one host has, or of the list of types: some devices read packets of one question only.
-    private func isAskedAlone(_ question: Question, _ planned: Series) -> Bool {
+    private func isSentAlone(_ question: Question, _ planned: Series) -> Bool {
         planned.gap == Self.firstGap(of: question) * 2
             && (question.type != .ptr || question.name == ServiceName.enumeration)
     }
@@ -271,9 +272,9 @@ struct QuestionSchedule: Sendable {
 
     private mutating func refill(at now: Duration) {
         heldUntil = nil
-        provoked.advance(to: now)
+        responseTriggered.advance(to: now)
         if let refilled {
-            allowance = min(allowance + Double(budget) * max(0, (now - refilled) / .seconds(1)), Double(budget))
+            tokens = min(tokens + Double(rate) * max(0, (now - refilled) / .seconds(1)), Double(rate))
         }
         refilled = now
     }

@@ -23,12 +23,12 @@ struct Zone: Sendable {
 
     static let port: UInt16 = 5353
     /// How long an answer by unicast may take (rule Q15).
-    static let unicastPatience = Duration.seconds(2)
+    static let unicastTimeout = Duration.seconds(2)
 
     /// How long an answer to the group may take: 120 ms, and 500 ms more when known answers go on in further packets
     /// (RFC 6762 sections 6 and 7.2); and the way.
-    static let patience = Duration.milliseconds(150)
-    static let patienceOfTruncated = Duration.milliseconds(650)
+    static let answerTimeout = Duration.milliseconds(150)
+    static let truncatedAnswerTimeout = Duration.milliseconds(650)
 
     let family: AddressFamily
     /// The most bytes of a query: the MTU less the headers.
@@ -38,7 +38,7 @@ struct Zone: Sendable {
     var responder: Responder
     private var random: RandomSource
     private var echoes: EchoMemory
-    private var allowance = KnownAnswerAllowance()
+    private var knownAnswerLimit = KnownAnswerLimit()
     /// Whether answers by unicast would reach us: only as the sole owner of port 5353 (rule Q19).
     private var welcomesUnicast = false
     /// Whether the next questions are the first ones since the link came up (rule Q9).
@@ -52,7 +52,7 @@ struct Zone: Sendable {
         self.family = family
         payloadLimit = max(512, min(mtu, Message.maximumLength) - (family == .ipv4 ? 28 : 48))
         cache = RecordCache(CacheBounds(records: settings.maximumRecords))
-        schedule = QuestionSchedule(budget: settings.questionsPerSecond)
+        schedule = QuestionSchedule(rate: settings.questionsPerSecond)
         var random = random
         echoes = EchoMemory(seed: random.next())
         self.random = random
@@ -65,14 +65,21 @@ struct Zone: Sendable {
         earliest(earliest(cache.nextDeadline, schedule.nextDeadline), responder.nextDeadline)
     }
 
-    mutating func ask(
+    mutating func query(
         _ question: Question,
         times: Int,
         within delay: ClosedRange<Int> = QuestionSchedule.firstDelay,
-        isProvoked: Bool = false,
+        isResponseTriggered: Bool = false,
         at now: Duration
     ) {
-        schedule.ask(question, times: times, within: delay, isProvoked: isProvoked, at: now, random: &random)
+        schedule.query(
+            question,
+            times: times,
+            within: delay,
+            isResponseTriggered: isResponseTriggered,
+            at: now,
+            random: &random
+        )
     }
 
     /// Asks for records that run out or are in doubt, whatever else is asked; see ``QuestionSchedule/renew``.
@@ -104,18 +111,18 @@ struct Zone: Sendable {
         _ bytes: Span<UInt8>,
         from origin: PacketOrigin,
         at now: Duration,
-        interest: Interest
+        activeQueries: ActiveQueries
     ) -> Reception {
-        let isEcho = origin.wasMulticast && echoes.takes(bytes, at: now)
+        let isEcho = origin.wasMulticast && echoes.consume(bytes, at: now)
         if !isEcho {
-            allowance.received(bytes.count)
-            schedule.provoked.received(bytes.count)
+            knownAnswerLimit.received(bytes.count)
+            schedule.responseTriggered.received(bytes.count)
         }
         let message: Message
         do { message = try Message(parsing: bytes) } catch { return .malformed(error) }
         guard message.flags.operation == 0, message.flags.responseCode == 0 else { return .ignored }
         guard message.flags.contains(.response) else {
-            if !isEcho, origin.port == Self.port, origin.wasMulticast { hear(message, at: now) }
+            if !isEcho, origin.port == Self.port, origin.wasMulticast { observe(message, at: now) }
             // Our own questions are answered for other programs' sake and our own, our own probes are not.
             if !isEcho || message.authorities.isEmpty { responder.receive(query: message, from: origin, at: now) }
             return isEcho ? .echo(nil, changed: []) : .query(message)
@@ -125,8 +132,8 @@ struct Zone: Sendable {
         if !isEcho { responder.receive(response: message, from: origin, at: now) }
         guard origin.wasMulticast || isAwaited(message, origin, at: now) else { return .ignored }
         var changed: [ResourceRecord] = []
-        insert(message.answers, from: origin, at: now, interest, &changed)
-        insert(message.additionals, from: origin, at: now, interest, &changed)
+        insert(message.answers, from: origin, at: now, activeQueries, &changed)
+        insert(message.additionals, from: origin, at: now, activeQueries, &changed)
         return isEcho ? .echo(message, changed: changed) : .response(message, changed: changed)
     }
 
@@ -134,11 +141,17 @@ struct Zone: Sendable {
         _ records: [ResourceRecord],
         from origin: PacketOrigin,
         at now: Duration,
-        _ interest: Interest,
+        _ activeQueries: ActiveQueries,
         _ changed: inout [ResourceRecord]
     ) {
         for record in records {
-            let outcome = cache.insert(record, from: origin.source, at: now, interest: interest, random: &random)
+            let outcome = cache.insert(
+                record,
+                from: origin.source,
+                at: now,
+                activeQueries: activeQueries,
+                random: &random
+            )
             if outcome == .added { changed.append(record) }
         }
     }
@@ -149,22 +162,22 @@ struct Zone: Sendable {
         return message.answers.contains { record in unicast.questions.contains { $0.isAnswered(by: record) } }
     }
 
-    /// The packets that are due now; `interest` says which records a reported service stands on.
-    mutating func packets(at now: Duration, interest: Interest = Interest()) -> [OutgoingPacket] {
+    /// The packets that are due now; `activeQueries` says which records a reported service stands on.
+    mutating func packets(at now: Duration, activeQueries: ActiveQueries = ActiveQueries()) -> [OutgoingPacket] {
         let groups = schedule.due(at: now)
         var packets: [OutgoingPacket] = []
         if !groups.isEmpty {
             let wantsUnicast = isFirstBatch
             isFirstBatch = false
             if wantsUnicast { expectUnicast(groups.flatMap(\.self), at: now) }
-            allowance.advance(to: now)
+            knownAnswerLimit.advance(to: now)
             for questions in groups {
                 packets += QueryWriter.packets(questions, wantsUnicast: wantsUnicast, limit: payloadLimit) { question in
-                    knownAnswers(to: question, interest, at: now)
+                    knownAnswers(to: question, activeQueries, at: now)
                 }.map { OutgoingPacket(bytes: $0) }
             }
             let isTruncated = packets.count > groups.count
-            answersUntil = now + (isTruncated ? Self.patienceOfTruncated : Self.patience)
+            answersUntil = now + (isTruncated ? Self.truncatedAnswerTimeout : Self.answerTimeout)
         }
         let own = responder.packets(at: now)
         if welcomesUnicast {
@@ -178,19 +191,20 @@ struct Zone: Sendable {
     /// Those of reported services first; the others, which may be made up, go as far as others pay for them.
     private mutating func knownAnswers(
         to question: Question,
-        _ interest: Interest,
+        _ activeQueries: ActiveQueries,
         at now: Duration
     ) -> [ResourceRecord] {
         var (reported, others): ([ResourceRecord], [ResourceRecord]) = ([], [])
         for record in cache.knownAnswers(to: question, at: now) {
-            if interest.protects(record) { reported.append(record) } else { others.append(record) }
+            if activeQueries.protects(record) { reported.append(record) } else { others.append(record) }
         }
-        return allowance.spend(on: reported) + others.prefix { schedule.provoked.spend(CacheBounds.size(of: $0)) }
+        return knownAnswerLimit.spend(on: reported)
+            + others.prefix { schedule.responseTriggered.spend(CacheBounds.size(of: $0)) }
     }
 
     private mutating func expectUnicast(_ questions: [Question], at now: Duration) {
-        let asked = unicast.map { now <= $0.until ? $0.questions : [] } ?? []
-        unicast = (asked + questions, now + Self.unicastPatience)
+        let queried = unicast.map { now <= $0.until ? $0.questions : [] } ?? []
+        unicast = (queried + questions, now + Self.unicastTimeout)
     }
 
     /// Probes welcome unicast answers too.
@@ -203,18 +217,18 @@ struct Zone: Sendable {
     }
 
     /// Learns from another host's query; its known answers are not cached (rule C2).
-    private mutating func hear(_ message: Message, at now: Duration) {
+    private mutating func observe(_ message: Message, at now: Duration) {
         guard !message.flags.contains(.truncated), message.authorities.isEmpty else { return }
         let known = Dictionary(grouping: message.answers, by: \.name)
         // The same question once, however often it stands there: each goes through all records of a name.
-        var heard: Set<RecordKey> = []
+        var seen: Set<RecordKey> = []
         for question in message.questions
-        where !question.wantsUnicast && heard.insert(RecordKey(question.name, question.type)).inserted {
+        where !question.wantsUnicast && seen.insert(RecordKey(question.name, question.type)).inserted {
             let theirs = (known[question.name] ?? []).filter { question.isAnswered(by: $0) }
             if schedule.isPending(question), theirs.allSatisfy({ cache.lists($0, at: now) }) {
-                schedule.heard(question, at: now)
+                schedule.observe(question, at: now)
             }
-            cache.heard(question, knownAnswers: theirs, at: now)
+            cache.observe(question, knownAnswers: theirs, at: now)
         }
     }
 }

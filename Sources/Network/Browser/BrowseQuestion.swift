@@ -16,8 +16,8 @@ struct BrowseQuestion: Hashable, Sendable {
     init(_ descriptor: NWBrowser.Descriptor) throws(NWError) {
         let (text, domain, withText): (String, String?, Bool)
         switch descriptor {
-        case .bonjour(let type, let place): (text, domain, withText) = (type, place, false)
-        case .bonjourWithTXTRecord(let type, let place): (text, domain, withText) = (type, place, true)
+        case .bonjour(let type, let browseDomain): (text, domain, withText) = (type, browseDomain, false)
+        case .bonjourWithTXTRecord(let type, let browseDomain): (text, domain, withText) = (type, browseDomain, true)
         case .applicationService: throw .dns(kDNSServiceErr_Unsupported)
         }
         guard ServiceNames.isLinkLocal(domain) else { throw .dns(kDNSServiceErr_Unsupported) }
@@ -29,7 +29,7 @@ struct BrowseQuestion: Hashable, Sendable {
 
     /// The result that a PTR record stands for; `nil` when its target is no name of a service, or of a type where types
     /// are enumerated.
-    func service(_ target: DomainName) -> BrowseBook.Service? {
+    func service(_ target: DomainName) -> BrowseTable.Service? {
         guard pointer == ServiceName.enumeration else { return ServiceNames.service(target) }
         return ServiceNames.enumerated(target).map {
             .init(name: $0.name, type: $0.type, domain: ServiceNames.root)
@@ -65,18 +65,18 @@ package enum ServiceNames {
     /// - Returns: `nil` when it is not one of three parts, or not in UTF-8 (RFC 6763 section 4.1.1).
     ///
     /// A name that its sender cut at its dots, as python-zeroconf does, is whole again.
-    static func service(_ instance: DomainName) -> BrowseBook.Service? {
+    static func service(_ instance: DomainName) -> BrowseTable.Service? {
         parts(instance).map { .init(name: $0.name, type: $0.type, domain: domain) }
     }
 
     /// As above, as two texts.
     package static func parts(_ instance: DomainName) -> (name: String, type: String)? {
         let labels = instance.labels.compactMap { String(validating: $0, as: UTF8.self) }
-        let place = labels.count - 3
-        guard place >= 1, labels.count == instance.labelCount, place == 1 || labels[place].hasPrefix("_") else {
+        let index = labels.count - 3
+        guard index >= 1, labels.count == instance.labelCount, index == 1 || labels[index].hasPrefix("_") else {
             return nil
         }
-        return (labels[..<place].joined(separator: "."), "\(labels[place]).\(labels[place + 1])")
+        return (labels[..<index].joined(separator: "."), "\(labels[index]).\(labels[index + 1])")
     }
 
     /// The parts of a type's full name, which the enumeration of types has: the transport with the domain is its type.
@@ -91,7 +91,7 @@ package enum ServiceNames {
     /// - Returns: Nothing when the name is too long, or empty.
     package static func instances(_ name: String, of type: DomainName) -> [DomainName] {
         let cut = name.split(separator: ".", omittingEmptySubsequences: false).map { Array($0.utf8) }
-        let ways = [[Array(name.utf8)]] + (cut.count > 1 && !cut.contains([]) ? [cut] : [])
-        return name.isEmpty ? [] : ways.compactMap { try? DomainName(labels: $0).appending(type) }
+        let candidates = [[Array(name.utf8)]] + (cut.count > 1 && !cut.contains([]) ? [cut] : [])
+        return name.isEmpty ? [] : candidates.compactMap { try? DomainName(labels: $0).appending(type) }
     }
 }

@@ -12,9 +12,9 @@ final class BrowseSession: EngineSession {
     /// What is told.
     enum Event: Hashable, Sendable {
         /// A service is on an interface, or says something else there.
-        case appeared(BrowseBook.Service, NWInterface, NWTXTRecord?)
+        case appeared(BrowseTable.Service, NWInterface, NWTXTRecord?)
         /// A service is no longer on the interface of that index.
-        case vanished(BrowseBook.Service, Int)
+        case vanished(BrowseTable.Service, Int)
         /// Another program has the port for itself; or no longer.
         case deaf(Bool)
     }
@@ -35,16 +35,16 @@ final class BrowseSession: EngineSession {
         self.filter = filter
         self.sink = sink
         engines.multicast.retain()
-        engines.multicast.observe(id) { [unowned self] isDeaf in hear(isDeaf: isDeaf) }
-        hear(isDeaf: engines.multicast.isDeaf)
+        engines.multicast.observe(id) { [unowned self] isDeaf in apply(isDeaf: isDeaf) }
+        apply(isDeaf: engines.multicast.isDeaf)
         let engine = engines.multicast.engine
         let name = filter.required?.name
         if question.wantsText {
-            browse = ServiceBrowse(engine, types: [question.pointer], interface: name) { [unowned self] in take($0) }
+            browse = ServiceBrowse(engine, types: [question.pointer], interface: name) { [unowned self] in handle($0) }
         } else {
             // Names alone need no resolving: one question, and no traffic for each service.
             query = RecordQuery(engine, name: question.pointer, types: [.ptr], interface: name) { [unowned self] in
-                take($0)
+                handle($0)
             }
         }
     }
@@ -56,13 +56,13 @@ final class BrowseSession: EngineSession {
         engines.multicast.release()
     }
 
-    private func hear(isDeaf: Bool) {
+    private func apply(isDeaf: Bool) {
         guard isDeaf != self.isDeaf else { return }
         self.isDeaf = isDeaf
         sink(.deaf(isDeaf))
     }
 
-    private func take(_ event: RecordEvent) {
+    private func handle(_ event: RecordEvent) {
         switch event {
         case .added(let answer):
             guard case .pointer(let instance) = answer.record.data else { return }
@@ -73,7 +73,7 @@ final class BrowseSession: EngineSession {
         }
     }
 
-    private func take(_ event: BrowseEvent) {
+    private func handle(_ event: BrowseEvent) {
         switch event {
         case .found, .unresolved: return
         case .resolved(let service), .changed(let service, _, _):

@@ -18,7 +18,7 @@ public final class NWBrowser: Sendable {
         /// Calls handlers one after another, in order, on the queue.
         var serial: DispatchQueue?
         var thread: EngineThread?
-        var book = BrowseBook()
+        var table = BrowseTable()
         var isScheduled = false
     }
 
@@ -46,7 +46,7 @@ public final class NWBrowser: Sendable {
     /// The queue of ``start(queue:)``; `nil` before.
     public var queue: DispatchQueue? { content.withLock { $0.queue } }
     /// Everything that is there, as it was told last.
-    public var browseResults: Set<Result> { content.withLock { $0.book.results } }
+    public var browseResults: Set<Result> { content.withLock { $0.table.results } }
 
     /// Called on the queue with every new state.
     @preconcurrency public var stateUpdateHandler: (@Sendable (_ newState: State) -> Void)? {
@@ -79,7 +79,7 @@ public final class NWBrowser: Sendable {
         }
         guard isFirst else { return }
         do throws(NWError) {
-            try look(for: BrowseQuestion(descriptor))
+            try open(for: BrowseQuestion(descriptor))
         } catch {
             enter(.failed(error))
         }
@@ -97,7 +97,7 @@ public final class NWBrowser: Sendable {
 
     // MARK: - Internal
 
-    private func look(for question: BrowseQuestion) throws(NWError) {
+    private func open(for question: BrowseQuestion) throws(NWError) {
         let thread: EngineThread
         do throws(Errno) {
             thread = try EngineThread.current()
@@ -110,36 +110,36 @@ public final class NWBrowser: Sendable {
         thread.perform { [weak self, id] engines in
             // It may have been cancelled, or dropped, before the thread came to it.
             guard self?.state == .ready else { return }
-            let session = BrowseSession(question, filter: filter, engines: engines) { [weak self] in self?.take($0) }
+            let session = BrowseSession(question, filter: filter, engines: engines) { [weak self] in self?.handle($0) }
             engines.add(session, as: id)
         }
     }
 
-    private func take(_ event: BrowseSession.Event) {
+    private func handle(_ event: BrowseSession.Event) {
         if case .deaf(let isDeaf) = event { enter(isDeaf ? .waiting(.posix(.EADDRINUSE)) : .ready) }
         let serial = content.withLock { content -> DispatchQueue? in
             switch event {
             case .appeared(let service, let interface, let text):
-                content.book.appeared(service, on: interface, text: text)
+                content.table.appeared(service, on: interface, text: text)
             case .vanished(let service, let index):
-                content.book.vanished(service, from: index)
+                content.table.vanished(service, from: index)
             case .deaf: break
             }
             guard !content.isScheduled else { return nil }
             content.isScheduled = true
             return content.serial
         }
-        serial?.async { [weak self] in self?.tell() }
+        serial?.async { [weak self] in self?.notify() }
     }
 
-    private func tell() {
+    private func notify() {
         typealias Call = (handler: @Sendable (Set<Result>, Set<Result.Change>) -> Void, Set<Result>, Set<Result.Change>)
         let call = content.withLock { content -> Call? in
             content.isScheduled = false
             guard content.state == .ready else { return nil }
-            let changes = content.book.takeChanges()
+            let changes = content.table.drainChanges()
             guard !changes.isEmpty, let handler = content.resultsHandler else { return nil }
-            return (handler, content.book.results, changes)
+            return (handler, content.table.results, changes)
         }
         if let call { call.handler(call.1, call.2) }
     }

@@ -19,7 +19,7 @@ final class ConnectAttempt {
     private var number: Int32 = -1
     private var began = Duration.zero
     private var hasWaited = false
-    private var watch: EventLoop.Watch?
+    private var registration: EventLoop.Watch?
     private var limit: EventLoop.Timer?
     private var completion: (Outcome) -> Void = { _ in }
 
@@ -44,7 +44,7 @@ final class ConnectAttempt {
     func start(completion: @escaping (Outcome) -> Void) {
         self.completion = completion
         do throws(Errno) {
-            if let opened = opened?.take() { number = opened } else { number = try Self.open(end.family, settings) }
+            if let opened = opened?.release() { number = opened } else { number = try Self.open(end.family, settings) }
             var code = try connect()
             if code == 0, !settings.isStream, isConnectedToItself { code = try connectAnew() }
             hasWaited = code == -EINPROGRESS
@@ -52,7 +52,7 @@ final class ConnectAttempt {
                 _ = try Self.checked(code)
                 return succeed()
             }
-            watch = try engines.loop.watch(number, for: .writable) { [unowned self] _ in finish() }
+            registration = try engines.loop.watch(number, for: .writable) { [unowned self] _ in finish() }
             limit = settings.attemptLimit.map { time in
                 engines.loop.schedule(after: time) { [unowned self] in fail(.timedOut) }
             }
@@ -68,9 +68,9 @@ final class ConnectAttempt {
 
     /// Gives up; nothing is told any more.
     func cancel() {
-        if let watch { engines.loop.unwatch(watch) }
+        if let registration { engines.loop.unwatch(registration) }
         if let limit { engines.loop.cancel(limit) }
-        (watch, limit) = (nil, nil)
+        (registration, limit) = (nil, nil)
         if number >= 0 { _ = Glibc.close(number) }
         number = -1
         completion = { _ in }
@@ -176,8 +176,8 @@ final class ConnectAttempt {
             nwp_flow_abort(number)
             return fail(Errno(ECONNREFUSED))
         }
-        if let watch { engines.loop.unwatch(watch) }
-        watch = nil
+        if let registration { engines.loop.unwatch(registration) }
+        registration = nil
         let open = number
         number = -1
         let outcome: Outcome

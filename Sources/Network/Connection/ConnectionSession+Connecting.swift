@@ -53,10 +53,11 @@ extension ConnectionSession {
         search?.cancel()
         search = nil
         establishment.lookUp(by: target.isOnLink ? .udp : .unknown, at: now)
-        search = EndpointSearch(target, families: families, engines: engines) { [weak self] event in self?.take(event) }
+        search = EndpointSearch(target, families: families, engines: engines) { [weak self] event in self?.handle(event)
+        }
     }
 
-    private func take(_ event: EndpointSearch.Event) {
+    private func handle(_ event: EndpointSearch.Event) {
         if case .waiting = life.state, case .found = event {
             // What was not there has come, or is elsewhere now.
             return engines.loop.deferring { [weak self] in self?.retry() }
@@ -105,13 +106,13 @@ extension ConnectionSession {
             let attempt = ConnectAttempt(to: end, settings: settings, device: device, engines: engines, opened: opened)
             opened = nil
             attempts[number] = attempt
-            attempt.start { [weak self] outcome in self?.take(outcome, of: number) }
+            attempt.start { [weak self] outcome in self?.handle(outcome, of: number) }
         } catch {
-            take(.failure(error), of: number)
+            handle(.failure(error), of: number)
         }
     }
 
-    private func take(_ outcome: Result<any Flow, NWError>, of number: Int) {
+    private func handle(_ outcome: Result<any Flow, NWError>, of number: Int) {
         let attempt = attempts.removeValue(forKey: number)
         switch outcome {
         case .failure(let error):
@@ -128,12 +129,12 @@ extension ConnectionSession {
     private func device(to end: SocketEnd) throws(NWError) -> String? {
         guard settings.limitsPath else { return nil }
         let views = engines.followPath().core?.interfaces ?? []
-        var costs = FlowJudge.Costs()
+        var costs = FlowRouteEvaluator.Costs()
         if settings.values.prohibitExpensivePaths { costs.expensive = Set(views.filter(\.isExpensive).map(\.index)) }
         if settings.values.prohibitConstrainedPaths {
             costs.constrained = Set(views.filter(\.isConstrained).map(\.index))
         }
-        guard let choice = flowJudge?.device(to: end, InterfaceFilter(settings.values), sparing: costs) else {
+        guard let choice = routeEvaluator?.device(to: end, InterfaceFilter(settings.values), sparing: costs) else {
             throw .posix(.ENETDOWN)
         }
         return choice
@@ -152,7 +153,7 @@ extension ConnectionSession {
             return perform(life.broke(error))
         }
         self.flow = stacked
-        stacked.onReadiness = { [weak self] readiness in self?.take(readiness) }
+        stacked.onReadiness = { [weak self] readiness in self?.handle(readiness) }
         if let searchLimit { engines.loop.cancel(searchLimit) }
         searchLimit = nil
         search?.cancel()

@@ -8,7 +8,7 @@ extension ConnectionSession {
     /// How many bytes of a stream are written in one call, at most, when small pieces are gathered.
     private static let gathered = 1 << 16
     /// How often one flow reads before others have their turn.
-    private static let turns = 16
+    private static let iterations = 16
 
     /// Queues content.
     func enqueue(_ content: ConnectionRequest.Content) {
@@ -42,28 +42,28 @@ extension ConnectionSession {
     }
 
     /// Something can be read or written, or the flow broke.
-    func take(_ readiness: EventLoop.Readiness) {
+    func handle(_ readiness: EventLoop.Readiness) {
         guard life.isReady else { return establish() }
         pump()
         // What came before the flow broke is kept for whoever asks later.
         guard !readiness.isDisjoint(with: [.failed, .peerClosed]), let flow, life.isReady else { return }
         drain(flow)
-        guard readiness.contains(.failed), life.isReady, let error = flow.takeError() else { return }
+        guard readiness.contains(.failed), life.isReady, let error = flow.pendingError() else { return }
         perform(life.broke(error))
     }
 
     /// Moves what can be moved, and waits for the rest.
     func pump() {
         guard let flow, life.isReady else { return }
-        if receives.isAsked, let error = read(flow) { return perform(life.broke(error)) }
+        if receives.hasRequests, let error = read(flow) { return perform(life.broke(error)) }
         if let error = write(flow) {
             // The reason may be behind what came last.
             drain(flow)
             return perform(life.broke(error))
         }
         guard self.flow === flow else { return }
-        flow.expect(reading: receives.isAsked && receives.wanted != nil, writing: !sends.isEmpty)
-        if life.isFinishing, sends.isEmpty, !flow.hasOutput, flow.takeLeave() { perform(life.finished()) }
+        flow.expect(reading: receives.hasRequests && receives.wanted != nil, writing: !sends.isEmpty)
+        if life.isFinishing, sends.isEmpty, !flow.hasOutput, flow.finishClose() { perform(life.finished()) }
     }
 
     // MARK: - Reading
@@ -71,11 +71,11 @@ extension ConnectionSession {
     /// Reads as long as somebody asks.
     /// - Returns: Why the flow is broken.
     private func read(_ flow: any Flow) -> NWError? {
-        for _ in 0..<Self.turns {
+        for _ in 0..<Self.iterations {
             guard let wanted = receives.wanted else { return nil }
             do throws(NWError) {
-                guard let arrival = try flow.read(upTo: min(wanted, ReadBuffer.capacity)) else { return nil }
-                take(arrival)
+                guard let input = try flow.read(upTo: min(wanted, ReadBuffer.capacity)) else { return nil }
+                handle(input)
             } catch {
                 return error
             }
@@ -100,8 +100,8 @@ extension ConnectionSession {
         guard !receives.isOver else { return }
         while true {
             do throws(NWError) {
-                guard let arrival = try flow.read(upTo: ReadBuffer.capacity) else { break }
-                take(arrival)
+                guard let input = try flow.read(upTo: ReadBuffer.capacity) else { break }
+                handle(input)
                 if receives.isOver { break }
             } catch {
                 deliver(receives.completions())
@@ -112,14 +112,14 @@ extension ConnectionSession {
         flow.expect(reading: false, writing: !sends.isEmpty)
     }
 
-    private func take(_ arrival: FlowArrival) {
-        switch arrival {
+    private func handle(_ input: FlowInput) {
+        switch input {
         case .bytes(let bytes):
             received += UInt64(bytes.count)
-            receives.take(bytes)
+            receives.append(bytes)
         case .message(let message):
             received += UInt64(message.bytes.count)
-            receives.take(message)
+            receives.append(message)
         case .end: receives.finish()
         }
     }

@@ -35,7 +35,7 @@ final class ConnectionSession: EngineSession, PathFollower {
     var queue: CallQueue?
     var sink: @Sendable (Event) -> Void = { _ in }
     /// Keeps the thread while what waits is sent after the last reference to the connection is gone.
-    var keeper: EngineThread?
+    var retainedThread: EngineThread?
 
     var life = ConnectionLife()
     var eyeballs: HappyEyeballs?
@@ -63,7 +63,7 @@ final class ConnectionSession: EngineSession, PathFollower {
     private var isCounted = false
     let question: PathQuestion
     private var followsPath = false
-    private var told: NWPath?
+    private var reportedPath: NWPath?
     private var hasEnded = false
 
     /// A connection to be made, or one that was accepted.
@@ -93,13 +93,13 @@ final class ConnectionSession: EngineSession, PathFollower {
     }
 
     /// The program is done with the connection.
-    func cancel(keeping keeper: EngineThread, isForced: Bool) {
-        self.keeper = keeper
+    func cancel(keeping retainedThread: EngineThread, isForced: Bool) {
+        self.retainedThread = retainedThread
         perform(isForced ? life.forceCancel() : life.cancel())
     }
 
     /// Takes a request, as far as the life of the connection allows.
-    func take(_ request: ConnectionRequest) {
+    func handle(_ request: ConnectionRequest) {
         enqueue(request)
         pump()
     }
@@ -115,7 +115,7 @@ final class ConnectionSession: EngineSession, PathFollower {
         case .send(let content): enqueue(content)
         case .receive(let amount, let receipt):
             // After a failure what came before it is still handed out.
-            receives.ask(amount, receipt)
+            receives.enqueue(amount, receipt)
             deliver(receives.completions())
         }
     }
@@ -146,7 +146,7 @@ final class ConnectionSession: EngineSession, PathFollower {
 
     private func enter(_ state: NWConnection.State) {
         // Whoever hears that it is ready finds both ends in the path.
-        if state == .ready { tellPath() }
+        if state == .ready { reportPath() }
         if state == .cancelled, isCounted { sink(.counted(counts)) }
         sink(.state(state))
         switch state {
@@ -161,8 +161,8 @@ final class ConnectionSession: EngineSession, PathFollower {
             engines.loop.deferring { [self] in
                 hasEnded = true
                 engines.end(id)
-                if let keeper { engines.linger(keeper) }
-                keeper = nil
+                if let retainedThread { engines.linger(retainedThread) }
+                retainedThread = nil
             }
         default: return
         }
@@ -199,7 +199,7 @@ final class ConnectionSession: EngineSession, PathFollower {
         return TransferCounts(
             at: engines.loop.clock.boot,
             // The path of an open connection has its ends.
-            interface: told?.localEndpoint == nil ? nil : told?.availableInterfaces.first,
+            interface: reportedPath?.localEndpoint == nil ? nil : reportedPath?.availableInterfaces.first,
             transport: flow?.transport ?? TransferCounts.Transport(),
             received: received,
             sent: sent
@@ -212,12 +212,12 @@ final class ConnectionSession: EngineSession, PathFollower {
         guard !followsPath else { return }
         followsPath = true
         engines.followPath().follow(id, self)
-        tellPath()
+        reportPath()
     }
 
     func networkChanged() {
         guard life.state != .cancelled else { return }
-        tellPath()
+        reportPath()
         if case .waiting = life.state { return perform(life.retry()) }
         reconsider()
     }
@@ -227,20 +227,20 @@ final class ConnectionSession: EngineSession, PathFollower {
         guard life.isReady, !isLocal else { return }
         let route = route
         perform(life.routed(isViable: route.isViable, hasBetterPath: route.hasBetterPath))
-        tellPath()
+        reportPath()
     }
 
     /// Whether packets stay within the machine, whatever happens to its interfaces.
     private var isLocal: Bool { life.isReady && flow?.local?.address.isLoopback == true && flow?.remote != nil }
 
     private var route: FlowRoute {
-        flowJudge?.route(local: flow?.local, remote: flow?.remote) ?? FlowRoute()
+        routeEvaluator?.route(local: flow?.local, remote: flow?.remote) ?? FlowRoute()
     }
 
     /// The judge of flows, while the kernel can be asked.
-    var flowJudge: FlowJudge? {
+    var routeEvaluator: FlowRouteEvaluator? {
         let paths = engines.paths
-        return paths.core.map { FlowJudge(state: $0.state, judge: $0.judge, lookup: paths.lookup) }
+        return paths.core.map { FlowRouteEvaluator(state: $0.state, classifier: $0.judge, lookup: paths.lookup) }
     }
 
     private var currentPath: SharedPath {
@@ -249,11 +249,11 @@ final class ConnectionSession: EngineSession, PathFollower {
         return life.isReady && flow != nil ? SharedPath(route.path(from: path.value)) : path
     }
 
-    private func tellPath() {
+    private func reportPath() {
         guard followsPath else { return }
         let now = NWPath(currentPath, local: flow?.local?.endpoint, remote: flow?.remote?.endpoint)
-        guard now != told else { return }
-        told = now
+        guard now != reportedPath else { return }
+        reportedPath = now
         sink(.path(now))
     }
 }

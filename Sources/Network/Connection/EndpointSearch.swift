@@ -75,14 +75,14 @@ final class EndpointSearch {
     private var hosts: [AddressFamily: HostSearch] = [:]
     private var service: InstanceResolve?
     private var local: HostLookup?
-    private var told: Set<SocketEnd> = []
+    private var reported: Set<SocketEnd> = []
     private var settle: EventLoop.Timer?
     private let started: Duration
     /// What name servers said of a family, until the links have had their time.
     private var failures: [AddressFamily: EventLoop.Timer] = [:]
 
     /// How long the links have to answer for a name that name servers do not know: to questions at 0 and 1 s.
-    private static let linkPatience = Duration.milliseconds(1500)
+    private static let linkTimeout = Duration.milliseconds(1500)
 
     /// How long further addresses of a service are waited for, once there is one.
     private static let pause = Duration.milliseconds(100)
@@ -141,12 +141,12 @@ final class EndpointSearch {
     /// A name server knows of no address, or there is none; the links may, and have time to say so.
     private func finish(_ family: AddressFamily, _ error: NWError) {
         guard local != nil else { return onEvent(.finished(family, error)) }
-        let end = started + Self.linkPatience
-        guard told.isEmpty, engines.loop.clock.boot < end else { return onEvent(.finished(family, error)) }
+        let end = started + Self.linkTimeout
+        guard reported.isEmpty, engines.loop.clock.boot < end else { return onEvent(.finished(family, error)) }
         failures[family] = engines.loop.schedule(at: end) { [weak self] in
             guard let self else { return }
             failures[family] = nil
-            if told.isEmpty { onEvent(.finished(family, error)) }
+            if reported.isEmpty { onEvent(.finished(family, error)) }
         }
     }
 
@@ -176,7 +176,7 @@ final class EndpointSearch {
             families: families.sorted(),
             interface: interface?.name
         ) { [weak self] answer in
-            self?.tell(answer.addresses, on: answer.interfaceIndex, families, port: port)
+            self?.report(answer.addresses, on: answer.interfaceIndex, families, port: port)
         }
     }
 
@@ -190,20 +190,20 @@ final class EndpointSearch {
         ) { [weak self] event in
             switch event {
             case .resolved(let found), .changed(let found, _, _):
-                self?.tell(found.addresses, on: found.interfaceIndex, families, port: found.port)
+                self?.report(found.addresses, on: found.interfaceIndex, families, port: found.port)
             default: return
             }
         }
     }
 
-    private func tell(_ addresses: [ScopedAddress], on index: Int, _ families: Set<AddressFamily>, port: UInt16) {
+    private func report(_ addresses: [ScopedAddress], on index: Int, _ families: Set<AddressFamily>, port: UInt16) {
         let ends = addresses.map(\.address).filter { families.contains($0.family) }.map { address in
             let needsScope = address.family == .ipv6 && address.isLinkLocal
             return SocketEnd(address: address, scope: needsScope ? UInt32(index) : 0, port: port)
         }
-        let new = ends.filter { told.insert($0).inserted }
+        let new = ends.filter { reported.insert($0).inserted }
         guard !new.isEmpty else { return }
-        let isFirst = told.count == new.count
+        let isFirst = reported.count == new.count
         onEvent(.found(new))
         guard isFirst else { return }
         settle = engines.loop.schedule(after: Self.pause) { [weak self] in

@@ -96,7 +96,7 @@ struct HappyEyeballs: Sendable {
             return [.exhausted(error)]
         }
         if let deadline, deadline > now { return [] }
-        guard let end = takeCandidate() else { return [] }
+        guard let end = nextCandidate() else { return [] }
         count += 1
         running.insert(count)
         lastStart = now
@@ -116,7 +116,7 @@ struct HappyEyeballs: Sendable {
     private var hasCandidates: Bool { queues.values.contains { !$0.isEmpty } }
 
     /// The next address: of the other family than the last one, where there is one (section 4).
-    private mutating func takeCandidate() -> SocketEnd? {
+    private mutating func nextCandidate() -> SocketEnd? {
         let wanted: AddressFamily = lastFamily == .ipv6 ? .ipv4 : .ipv6
         let other: AddressFamily = wanted == .ipv6 ? .ipv4 : .ipv6
         for family in [wanted, other] {

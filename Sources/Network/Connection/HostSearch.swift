@@ -15,7 +15,7 @@ internal import LinuxIO
     private let loop: EventLoop
     private let completion: (Outcome) -> Void
     private var raw: OpaquePointer?
-    private var watch: EventLoop.Watch?
+    private var registration: EventLoop.Watch?
     private var retry: EventLoop.Timer?
 
     /// How long it waits for one of the few threads that look up.
@@ -38,9 +38,9 @@ internal import LinuxIO
 
     /// Gives up; a look-up that is under way ends by itself.
     func cancel() {
-        if let watch { loop.unwatch(watch) }
+        if let registration { loop.unwatch(registration) }
         if let retry { loop.cancel(retry) }
-        (watch, retry) = (nil, nil)
+        (registration, retry) = (nil, nil)
         guard let raw = unsafe raw else { return }
         unsafe self.raw = nil
         unsafe nwp_resolve_release(raw)
@@ -52,7 +52,7 @@ internal import LinuxIO
         unsafe self.raw = raw
         do throws(Errno) {
             guard descriptor >= 0 else { throw Errno(descriptor) }
-            watch = try loop.watch(descriptor, for: .readable) { [weak self] _ in self?.finish(port: port) }
+            registration = try loop.watch(descriptor, for: .readable) { [weak self] _ in self?.finish(port: port) }
         } catch .again {
             retry = loop.schedule(after: Self.pause) { [weak self] in
                 self?.retry = nil

@@ -15,7 +15,7 @@ extension NWConnection {
         isComplete: Bool = true,
         completion: SendCompletion
     ) {
-        ask(
+        submit(
             .send(
                 ConnectionRequest.Content(
                     bytes: content,
@@ -55,7 +55,7 @@ extension NWConnection {
                 _ content: Data?, _ contentContext: ContentContext?, _ isComplete: Bool, _ error: NWError?
             ) -> Void
     ) {
-        ask(.receive(.init(minimum: minimumIncompleteLength, maximum: maximumLength), completion))
+        submit(.receive(.init(minimum: minimumIncompleteLength, maximum: maximumLength), completion))
     }
 
     /// Receives a whole message: a datagram, or all of a stream to its end.
@@ -67,7 +67,7 @@ extension NWConnection {
                 _ completeContent: Data?, _ contentContext: ContentContext?, _ isComplete: Bool, _ error: NWError?
             ) -> Void
     ) {
-        ask(.receive(.message, completion))
+        submit(.receive(.message, completion))
     }
 
     /// As ``receive(minimumIncompleteLength:maximumLength:completion:)``, with content for which no copy in one piece is

@@ -150,7 +150,7 @@ public final class NWConnection: Sendable {
         do throws(NWError) {
             try begin()
         } catch {
-            take(.state(.failed(error)))
+            handle(.state(.failed(error)))
             refuseEarly(error)
         }
     }
@@ -164,10 +164,10 @@ public final class NWConnection: Sendable {
     public func forceCancel() { cancel(isForced: true) }
 
     /// Gives up the addresses that are tried at this moment, and goes on with the next ones; nothing once it is ready.
-    public func cancelCurrentEndpoint() { ask(.skipEndpoint) }
+    public func cancelCurrentEndpoint() { submit(.skipEndpoint) }
 
     /// Tries again now, where the connection waits.
-    public func restart() { ask(.retry) }
+    public func restart() { submit(.retry) }
 
     /// Gathers what is sent and received within `block`, and hands it over at once.
     public func batch(_ block: () -> Void) {
@@ -182,7 +182,7 @@ public final class NWConnection: Sendable {
             defer { content.batch = nil }
             return content.batch ?? []
         }
-        if !requests.isEmpty { ask(.batch(requests)) }
+        if !requests.isEmpty { submit(.batch(requests)) }
     }
 
     /// What a batch has gathered was asked for before what comes now.
@@ -192,7 +192,7 @@ public final class NWConnection: Sendable {
             content.batch = []
             return requests
         }
-        if !requests.isEmpty { ask(.batch(requests), isGathered: false) }
+        if !requests.isEmpty { submit(.batch(requests), isGathered: false) }
     }
 
     // MARK: - Internal
@@ -204,7 +204,7 @@ public final class NWConnection: Sendable {
     func count(_ completion: @escaping @Sendable (TransferCounts) -> Void) {
         let isStarted = content.withLock { $0.queue != nil && $0.state != .cancelled }
         guard isStarted else { return completion(lastCounts) }
-        ask(.count { [self] in completion($0 ?? lastCounts) })
+        submit(.count { [self] in completion($0 ?? lastCounts) })
     }
 
     private var lastCounts: TransferCounts {
@@ -212,13 +212,13 @@ public final class NWConnection: Sendable {
     }
 
     /// Hands a request over, now, with the batch that is gathered, or with the start.
-    func ask(_ request: ConnectionRequest, isGathered: Bool = true) {
-        enum Way {
+    func submit(_ request: ConnectionRequest, isGathered: Bool = true) {
+        enum Handover {
             case kept
             case refused(CallQueue?)
             case handed(EngineThread, CallQueue)
         }
-        let way = content.withLock { content -> Way in
+        let handover = content.withLock { content -> Handover in
             if isGathered, content.batch != nil {
                 content.batch?.append(request)
                 return .kept
@@ -231,13 +231,13 @@ public final class NWConnection: Sendable {
             }
             return .handed(thread, serial)
         }
-        switch way {
+        switch handover {
         case .kept: return
         case .refused(let queue): request.refuse(.posix(.ECANCELED), on: queue)
         case .handed(let thread, let serial):
             let work: @Sendable (Engines) -> Void = { [id] engines in
                 if let session = engines.session(id, as: ConnectionSession.self) {
-                    session.take(request)
+                    session.handle(request)
                 } else {
                     request.refuse(.posix(.ECANCELED), on: serial)
                 }
@@ -286,8 +286,8 @@ public final class NWConnection: Sendable {
             engines.add(session, as: id)
         }
         start.serial.gathering {
-            session.start(queue: start.serial) { [weak self] event in self?.take(event) }
-            for request in start.early { session.take(request) }
+            session.start(queue: start.serial) { [weak self] event in self?.handle(event) }
+            for request in start.early { session.handle(request) }
         }
     }
 
@@ -300,7 +300,7 @@ public final class NWConnection: Sendable {
         }
         guard let thread else {
             // It was never started, or could not be; a start that is under way sees that it is over.
-            take(.state(.cancelled))
+            handle(.state(.cancelled))
             return refuseEarly(.posix(.ECANCELED))
         }
         thread.performSoonest { [self] engines in end(engines, thread, isForced: isForced) }
@@ -312,7 +312,7 @@ public final class NWConnection: Sendable {
                 session.cancel(keeping: thread, isForced: isForced)
             }
             // One that was accepted and never started has nobody to tell it.
-            if self.state == .setup { self.take(.state(.cancelled)) }
+            if self.state == .setup { self.handle(.state(.cancelled)) }
         }
         if let serial = content.withLock({ $0.serial }) { serial.gathering(work) } else { work() }
     }
@@ -325,7 +325,7 @@ public final class NWConnection: Sendable {
         for request in early { request.refuse(error, on: queue) }
     }
 
-    private func take(_ event: ConnectionSession.Event) {
+    private func handle(_ event: ConnectionSession.Event) {
         switch event {
         case .state(let state): enter(state)
         case .path(let path):

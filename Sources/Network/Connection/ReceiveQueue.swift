@@ -52,7 +52,7 @@ struct ReceiveQueue<Token> {
 
     private enum End {
         case stream
-        case told
+        case reported
         case failure(NWError)
     }
 
@@ -66,7 +66,7 @@ struct ReceiveQueue<Token> {
     init(isStream: Bool) { self.isStream = isStream }
 
     /// Whether somebody waits.
-    private(set) var isAsked = false
+    private(set) var hasRequests = false
 
     /// Whether nothing can come any more.
     private(set) var isOver = false
@@ -81,16 +81,16 @@ struct ReceiveQueue<Token> {
     }
 
     /// Somebody asks.
-    mutating func ask(_ request: Request, _ token: Token) {
+    mutating func enqueue(_ request: Request, _ token: Token) {
         requests.append((token, request))
-        isAsked = true
+        hasRequests = true
     }
 
     /// Bytes of the stream came.
-    mutating func take(_ bytes: Data) { take(ReceivedMessage(bytes: bytes)) }
+    mutating func append(_ bytes: Data) { append(ReceivedMessage(bytes: bytes)) }
 
     /// A message came.
-    mutating func take(_ message: ReceivedMessage) {
+    mutating func append(_ message: ReceivedMessage) {
         chunks.append(message)
         buffered += message.bytes.count
     }
@@ -118,7 +118,7 @@ struct ReceiveQueue<Token> {
             requests.removeFirst()
             completions.append(completion)
         }
-        isAsked = !requests.isEmpty
+        hasRequests = !requests.isEmpty
         return completions
     }
 
@@ -135,17 +135,17 @@ struct ReceiveQueue<Token> {
 
     private mutating func ofStream(_ request: Request, _ token: Token) -> Completion? {
         if buffered >= request.minimum {
-            let bytes = takeBytes(upTo: request.maximum)
+            let bytes = removeBytes(upTo: request.maximum)
             return completed(token, bytes, isLast: hasStreamEnded && buffered == 0)
         }
         switch end {
         case nil: return nil
-        case .stream: return completed(token, takeBytes(upTo: .max), isLast: true)
-        case .told:
+        case .stream: return completed(token, removeBytes(upTo: .max), isLast: true)
+        case .reported:
             let error = NWError.posix(.ENODATA)
             return Completion(token: token, content: nil, isComplete: true, isFinal: true, metadata: [], error: error)
         case .failure(let error):
-            let bytes = takeBytes(upTo: request.maximum)
+            let bytes = removeBytes(upTo: request.maximum)
             return Completion(
                 token: token,
                 content: bytes.isEmpty ? nil : bytes,
@@ -162,7 +162,7 @@ struct ReceiveQueue<Token> {
     }
 
     private mutating func completed(_ token: Token, _ bytes: Data, isLast: Bool) -> Completion {
-        if isLast { end = .told }
+        if isLast { end = .reported }
         return Completion(
             token: token,
             content: bytes.isEmpty ? nil : bytes,
@@ -178,7 +178,7 @@ struct ReceiveQueue<Token> {
             switch end {
             case nil: return nil
             case .stream: return completed(token, Data(), isLast: true)
-            case .told: return ofStream(request, token)
+            case .reported: return ofStream(request, token)
             case .failure: return ofStream(request, token)
             }
         }
@@ -201,19 +201,23 @@ struct ReceiveQueue<Token> {
     }
 
     /// Takes bytes off the front; one chunk that fits is handed on as it is.
-    private mutating func takeBytes(upTo limit: Int) -> Data {
-        var taken = Data()
-        while let first = chunks.first, taken.count < limit {
-            let room = limit - taken.count
+    private mutating func removeBytes(upTo limit: Int) -> Data {
+        var removed = Data()
+        while let first = chunks.first, removed.count < limit {
+            let room = limit - removed.count
             if first.bytes.count <= room {
                 chunks.removeFirst()
-                if taken.isEmpty && first.bytes.startIndex == 0 { taken = first.bytes } else { taken += first.bytes }
+                if removed.isEmpty && first.bytes.startIndex == 0 {
+                    removed = first.bytes
+                } else {
+                    removed += first.bytes
+                }
             } else {
-                taken += first.bytes.prefix(room)
+                removed += first.bytes.prefix(room)
                 chunks[0].bytes = first.bytes.dropFirst(room)
             }
         }
-        buffered -= taken.count
-        return taken
+        buffered -= removed.count
+        return removed
     }
 }

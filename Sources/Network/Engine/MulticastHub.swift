@@ -34,7 +34,7 @@ package final class MulticastHub {
         paths.subscribe(Self.subscriber, to: PathQuestion()) { _ in }
         engine.setInterfaces(paths.core?.multicastInterfaces() ?? [])
         engine.start { [unowned self] notice in
-            guard case .takenPort = notice else { return }
+            guard case .occupiedPort = notice else { return }
             for observer in observers.values { observer(isDeaf) }
         }
     }
@@ -42,7 +42,7 @@ package final class MulticastHub {
     /// Whether other programs have port 5353 for themselves, by every family that there is.
     var isDeaf: Bool {
         let families = Set((paths.core?.multicastInterfaces() ?? []).flatMap { $0.addresses.map(\.address.family) })
-        return !families.isEmpty && families.isSubset(of: engine.takenPorts.map(\.family))
+        return !families.isEmpty && families.isSubset(of: engine.occupiedPorts.map(\.family))
     }
 
     /// Tells ``isDeaf`` whenever that may have changed, until ``endObserving(_:)``.

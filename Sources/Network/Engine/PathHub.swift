@@ -39,7 +39,7 @@ final class PathHub {
     private struct Subscriber {
         let question: PathQuestion
         let sink: (Path) -> Void
-        var told: Path?
+        var reported: Path?
     }
 
     private let loop: EventLoop
@@ -80,7 +80,7 @@ final class PathHub {
         subscribers[id] = Subscriber(question: question, sink: sink)
         questions[question, default: 0] += 1
         if questions[question] == 1 { applyQuestions() }
-        tell(id, answer(to: question))
+        publish(id, answer(to: question))
     }
 
     /// Ends what ``subscribe(_:to:sink:)`` began.
@@ -156,13 +156,13 @@ final class PathHub {
         forgetAnswers()
         starts += 1
         do {
-            try system.start { [unowned self] event in hear(event) }
+            try system.start { [unowned self] event in receive(event) }
         } catch {
             stop()
         }
     }
 
-    private func hear(_ event: PathEngine.Event) {
+    private func receive(_ event: PathEngine.Event) {
         switch event {
         case .update(let update): publish(update)
         case .links:
@@ -179,16 +179,16 @@ final class PathHub {
         forgetAnswers()
         for change in update.paths {
             for (id, subscriber) in subscribers where subscriber.question.name == change.monitor {
-                tell(id, change.change.current)
+                publish(id, change.change.current)
             }
         }
         for follower in followers.values { follower.networkChanged() }
     }
 
     /// Tells a subscriber what differs from what it was told before.
-    private func tell(_ id: UInt64, _ path: Path) {
-        guard let subscriber = subscribers[id], subscriber.told != path else { return }
-        subscribers[id]?.told = path
+    private func publish(_ id: UInt64, _ path: Path) {
+        guard let subscriber = subscribers[id], subscriber.reported != path else { return }
+        subscribers[id]?.reported = path
         subscriber.sink(path)
     }
 

@@ -28,7 +28,7 @@ final class ListenerSession: EngineSession {
     private let admit: () -> Bool
     private var number: Int32 = -1
     private var path: String?
-    private var watch: EventLoop.Watch?
+    private var registration: EventLoop.Watch?
     private var pause: EventLoop.Timer?
     private var datagrams: DatagramPort?
     /// Who lets clients of DTLS in; `nil` for other protocols.
@@ -81,8 +81,8 @@ final class ListenerSession: EngineSession {
 
     /// Accepts connections again, after the limit was raised.
     func resume() {
-        guard let watch else { return }
-        try? engines.loop.change(watch, to: .readable)
+        guard let registration else { return }
+        try? engines.loop.change(registration, to: .readable)
     }
 
     func end() {
@@ -92,8 +92,8 @@ final class ListenerSession: EngineSession {
         datagrams = nil
         if let pause { engines.loop.cancel(pause) }
         pause = nil
-        if let watch { engines.loop.unwatch(watch) }
-        watch = nil
+        if let registration { engines.loop.unwatch(registration) }
+        registration = nil
         if number >= 0 { _ = Glibc.close(number) }
         number = -1
         if let path { unsafe unlink(path) }
@@ -117,10 +117,10 @@ final class ListenerSession: EngineSession {
             try listen()
             return local.port
         }
-        let taken = number
+        let owned = number
         number = -1
         let port = try DatagramPort(
-            owning: taken,
+            owning: owned,
             local: local,
             loop: engines.loop,
             buffer: engines.buffer,
@@ -203,7 +203,7 @@ final class ListenerSession: EngineSession {
 
     private func listen() throws(Errno) {
         guard Glibc.listen(number, Self.backlog) == 0 else { throw .current }
-        watch = try engines.loop.watch(number, for: .readable) { [unowned self] _ in acceptAll() }
+        registration = try engines.loop.watch(number, for: .readable) { [unowned self] _ in acceptAll() }
     }
 
     // MARK: - Accepting
@@ -211,36 +211,36 @@ final class ListenerSession: EngineSession {
     private func acceptAll() {
         // Others of the loop come first; what is left is told again.
         for _ in 0..<64 {
-            guard let watch else { return }
+            guard let registration else { return }
             guard admit() else {
                 // Those who come wait in the backlog until the limit is raised.
-                try? engines.loop.change(watch, to: [])
+                try? engines.loop.change(registration, to: [])
                 return
             }
             var peer = nwp_end()
             let accepted = unsafe nwp_flow_accept(number, &peer)
             guard accepted >= 0 else {
                 release()
-                return rest(Errno(accepted), watch)
+                return rest(Errno(accepted), registration)
             }
-            take(accepted, SocketEnd(peer))
+            handle(accepted, SocketEnd(peer))
         }
     }
 
     /// Gives back what ``admit`` counted.
     var release: () -> Void = {}
 
-    private func rest(_ error: Errno, _ watch: EventLoop.Watch) {
+    private func rest(_ error: Errno, _ registration: EventLoop.Watch) {
         guard error != .again else { return }
         // No descriptor is free: others close theirs before long.
-        try? engines.loop.change(watch, to: [])
+        try? engines.loop.change(registration, to: [])
         pause = engines.loop.schedule(after: Self.longestPause) { [unowned self] in
             pause = nil
             resume()
         }
     }
 
-    private func take(_ accepted: Int32, _ remote: SocketEnd?) {
+    private func handle(_ accepted: Int32, _ remote: SocketEnd?) {
         settings.apply(to: accepted, isIPv6: remote?.family == .ipv6)
         guard
             let flow = try? SocketFlow(
@@ -275,9 +275,9 @@ final class ListenerSession: EngineSession {
     /// Whether parameters allow a connection between these ends.
     private func isWanted(local: SocketEnd?, remote: SocketEnd?) -> Bool {
         guard settings.limitsPath || settings.values.acceptLocalOnly, let core = engines.paths.core else { return true }
-        let judge = FlowJudge(state: core.state, judge: core.judge, lookup: engines.paths.lookup)
-        if settings.values.acceptLocalOnly, let remote, !judge.isOnLink(remote) { return false }
-        let route = judge.route(local: local, remote: remote)
+        let evaluator = FlowRouteEvaluator(state: core.state, classifier: core.judge, lookup: engines.paths.lookup)
+        if settings.values.acceptLocalOnly, let remote, !evaluator.isOnLink(remote) { return false }
+        let route = evaluator.route(local: local, remote: remote)
         guard settings.limitsPath, let interface = route.interface else { return true }
         return InterfaceFilter(settings.values).allows(NWInterface(interface))
     }

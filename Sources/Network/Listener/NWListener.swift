@@ -145,10 +145,10 @@ public final class NWListener: Sendable {
             defer { content.thread = nil }
             return content.thread
         }
-        guard let thread else { return tell(.cancelled) }
+        guard let thread else { return notify(.cancelled) }
         thread.perform { [self] engines in
             engines.end(id)
-            tell(.cancelled)
+            notify(.cancelled)
         }
     }
 
@@ -172,7 +172,7 @@ public final class NWListener: Sendable {
                     port: wantedPort.rawValue,
                     engines: engines,
                     admit: { [weak self] in self?.count(1) ?? false },
-                    sink: { [weak self] event in self?.take(event, engines) }
+                    sink: { [weak self] event in self?.handle(event, engines) }
                 )
                 session.release = { [weak self] in _ = self?.count(-1) }
                 engines.add(session, as: id)
@@ -192,7 +192,7 @@ public final class NWListener: Sendable {
         }
     }
 
-    private func take(_ event: ListenerSession.Event, _ engines: Engines) {
+    private func handle(_ event: ListenerSession.Event, _ engines: Engines) {
         switch event {
         case .ready(let port):
             content.withLock { $0.port = port == 0 ? nil : NWEndpoint.Port(port) }
@@ -200,23 +200,23 @@ public final class NWListener: Sendable {
         case .failed(let error):
             engines.end(id)
             enter(.failed(error))
-        case .service(let change): tell { $0.service?(change) }
+        case .service(let change): notify { $0.service?(change) }
         case .accepted(let session, let endpoint):
             // It may have been cancelled since.
             guard let thread = content.withLock({ $0.thread }) else { return engines.end(session) }
             let connection = NWConnection(to: endpoint, using: parameters.copy(), id: session, thread: thread)
-            tell { $0.connection?(connection) }
+            notify { $0.connection?(connection) }
         }
     }
 
     /// Calls a handler on the queue: the one that is set when the queue comes to it.
-    private func tell(_ call: @escaping @Sendable (Handlers) -> Void) {
+    private func notify(_ call: @escaping @Sendable (Handlers) -> Void) {
         guard let serial = content.withLock({ $0.serial }) else { return }
         serial.async { [self] in call(content.withLock { $0.handlers }) }
     }
 
     private func enter(_ state: State) {
-        if change(to: state) { tell(state) }
+        if change(to: state) { notify(state) }
     }
 
     /// Takes a state, unless what there is lasts for good.
@@ -230,11 +230,11 @@ public final class NWListener: Sendable {
         }
     }
 
-    private func tell(_ state: State) {
-        tell { $0.state?(state) }
+    private func notify(_ state: State) {
+        notify { $0.state?(state) }
         guard case .cancelled = state else { return }
         // What handlers hold is let go with the last call.
-        tell { [self] _ in content.withLock { $0.handlers = Handlers() } }
+        notify { [self] _ in content.withLock { $0.handlers = Handlers() } }
     }
 }
 

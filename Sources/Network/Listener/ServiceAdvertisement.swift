@@ -21,7 +21,7 @@ final class ServiceAdvertisement {
     private let sink: (Event) -> Void
     private var service: NWListener.Service?
     private var id: AdvertisementID?
-    private var told: NWEndpoint?
+    private var reported: NWEndpoint?
 
     /// Advertises nothing yet.
     init(port: UInt16, interface: String?, engines: Engines, sink: @escaping (Event) -> Void) {
@@ -55,7 +55,7 @@ final class ServiceAdvertisement {
         self.id = nil
         engines.multicast.engine.withdraw(id)
         engines.multicast.release()
-        tell(nil)
+        report(nil)
     }
 
     private func advertise(_ service: NWListener.Service) {
@@ -63,7 +63,7 @@ final class ServiceAdvertisement {
         engines.multicast.retain()
         do throws(RegistrationError) {
             id = try engines.multicast.engine.advertise(registration(of: service)) { [weak self] event in
-                self?.take(event)
+                self?.handle(event)
             }
         } catch {
             engines.multicast.release()
@@ -91,24 +91,24 @@ final class ServiceAdvertisement {
         service.txtRecordObject?.textEntries ?? []
     }
 
-    private func take(_ event: AdvertisementEvent) {
+    private func handle(_ event: AdvertisementEvent) {
         switch event.kind {
         case .registered(let name):
             guard let parts = ServiceNames.parts(name) else { return }
-            tell(.service(name: parts.name, type: parts.type, domain: ServiceNames.domain, interface: nil))
-        case .renamed: tell(nil)
+            report(.service(name: parts.name, type: parts.type, domain: ServiceNames.domain, interface: nil))
+        case .renamed: report(nil)
         case .updated: return
         case .conflict:
-            tell(nil)
+            report(nil)
             sink(.failed(.dns(kDNSServiceErr_NameConflict)))
         }
     }
 
     /// Tells under which name the service is there now; `nil` is under none.
-    private func tell(_ endpoint: NWEndpoint?) {
-        guard endpoint != told else { return }
-        if let told { sink(.changed(.remove(told))) }
-        told = endpoint
+    private func report(_ endpoint: NWEndpoint?) {
+        guard endpoint != reported else { return }
+        if let reported { sink(.changed(.remove(reported))) }
+        reported = endpoint
         if let endpoint { sink(.changed(.add(endpoint))) }
     }
 

@@ -146,7 +146,7 @@ final class SharedDescriptor: Sendable {
 
     /// Gives it away.
     /// - Returns: `nil` when that was done before, or it was closed.
-    func take() -> Int32? {
+    func release() -> Int32? {
         number.withLock { number in
             defer { number = nil }
             return number

@@ -22,7 +22,7 @@ public final class NWPathMonitor: Sendable {
     private let state = Mutex(State())
     private let id: UInt64
     private let thread: EngineThread?
-    private let firstLook = DispatchSemaphore(value: 0)
+    private let firstUpdate = DispatchSemaphore(value: 0)
 
     /// Monitors the path of all interfaces.
     public convenience init() { self.init(PathQuestion()) }
@@ -41,13 +41,13 @@ public final class NWPathMonitor: Sendable {
         id = EngineThread.makeID()
         thread = try? EngineThread.current()
         guard let thread else {
-            take(NWPath(Path()))
-            firstLook.signal()
+            apply(NWPath(Path()))
+            firstUpdate.signal()
             return
         }
-        thread.perform { [weak self, id, firstLook] engines in
-            engines.paths.subscribe(id, to: question) { [weak self] path in self?.take(NWPath(path)) }
-            firstLook.signal()
+        thread.perform { [weak self, id, firstUpdate] engines in
+            engines.paths.subscribe(id, to: question) { [weak self] path in self?.apply(NWPath(path)) }
+            firstUpdate.signal()
         }
     }
 
@@ -59,7 +59,7 @@ public final class NWPathMonitor: Sendable {
     /// about a millisecond.
     public var currentPath: NWPath {
         if let path = state.withLock({ $0.delivery.current }) { return path }
-        if firstLook.wait(timeout: .now() + .seconds(2)) == .success { firstLook.signal() }
+        if firstUpdate.wait(timeout: .now() + .seconds(2)) == .success { firstUpdate.signal() }
         return state.withLock { $0.delivery.current } ?? NWPath(Path())
     }
 
@@ -109,7 +109,7 @@ public final class NWPathMonitor: Sendable {
 
     // MARK: - Telling
 
-    private func take(_ path: NWPath) {
+    private func apply(_ path: NWPath) {
         act { state in
             defer { for stream in state.streams.values { stream.yield(path) } }
             return state.delivery.offer(path)
@@ -119,12 +119,12 @@ public final class NWPathMonitor: Sendable {
     /// Changes the state, and has the handler called when that is due.
     private func act(_ change: (inout State) -> Bool) {
         let queue = state.withLock { state in change(&state) ? state.queue : nil }
-        queue?.async { [weak self] in self?.tell() }
+        queue?.async { [weak self] in self?.notify() }
     }
 
-    private func tell() {
+    private func notify() {
         let work = state.withLock { state -> (path: NWPath, handler: @Sendable (NWPath) -> Void)? in
-            guard let path = state.delivery.take(), let handler = state.handler else { return nil }
+            guard let path = state.delivery.dequeue(), let handler = state.handler else { return nil }
             return (path, handler)
         }
         guard let work else { return }

@@ -7,14 +7,14 @@
 struct PathDelivery: Sendable {
     /// The newest path; `nil` before the first one.
     private(set) var current: NWPath?
-    private var told: NWPath?
+    private var delivered: NWPath?
     private var isStarted = false
     private var isCancelled = false
     private var hasHandler = false
     private var isScheduled = false
 
     /// Takes a path.
-    /// - Returns: Whether to schedule ``take()`` on the queue.
+    /// - Returns: Whether to schedule ``dequeue()`` on the queue.
     mutating func offer(_ path: NWPath) -> Bool {
         guard !isCancelled else { return false }
         current = path
@@ -22,17 +22,17 @@ struct PathDelivery: Sendable {
     }
 
     /// The monitor was started.
-    /// - Returns: Whether to schedule ``take()`` on the queue.
+    /// - Returns: Whether to schedule ``dequeue()`` on the queue.
     mutating func start() -> Bool {
         isStarted = true
         return schedule()
     }
 
     /// A handler was set, or removed; a new one is told the current path in any case.
-    /// - Returns: Whether to schedule ``take()`` on the queue.
+    /// - Returns: Whether to schedule ``dequeue()`` on the queue.
     mutating func setHandler(_ isPresent: Bool) -> Bool {
         hasHandler = isPresent
-        told = nil
+        delivered = nil
         return schedule()
     }
 
@@ -41,23 +41,23 @@ struct PathDelivery: Sendable {
 
     /// The queue came to it.
     /// - Returns: What to tell the handler; `nil` when there is nothing to tell, which ends the turn.
-    mutating func take() -> NWPath? {
+    mutating func dequeue() -> NWPath? {
         guard isPending, let current else {
             isScheduled = false
             return nil
         }
-        told = current
+        delivered = current
         return current
     }
 
     /// The handler returned.
-    /// - Returns: Whether to schedule ``take()`` on the queue again.
+    /// - Returns: Whether to schedule ``dequeue()`` on the queue again.
     mutating func end() -> Bool {
         isScheduled = false
         return schedule()
     }
 
-    private var isPending: Bool { isStarted && !isCancelled && hasHandler && current != nil && current != told }
+    private var isPending: Bool { isStarted && !isCancelled && hasHandler && current != nil && current != delivered }
 
     private mutating func schedule() -> Bool {
         guard isPending, !isScheduled else { return false }

@@ -21,9 +21,9 @@ enum Datagrams {
     }
 
     /// The metadata of a datagram.
-    static func metadata(_ arrival: nwp_arrival) -> [any NWProtocolMetadata] {
-        let time = UInt64(max(0, arrival.nanoseconds))
-        let internet = NWProtocolIP.Metadata(trafficClass: arrival.traffic_class, receiveTime: time)
+    static func metadata(_ datagram: nwp_flow_datagram) -> [any NWProtocolMetadata] {
+        let time = UInt64(max(0, datagram.nanoseconds))
+        let internet = NWProtocolIP.Metadata(trafficClass: datagram.traffic_class, receiveTime: time)
         return [NWProtocolUDP.Metadata(), internet]
     }
 }
@@ -58,7 +58,7 @@ final class DatagramPort {
     private let buffer: ReadBuffer
     private let prepare: (Int32, _ isIPv6: Bool) throws(Errno) -> Void
     private let number: Int32
-    private var watch: EventLoop.Watch?
+    private var registration: EventLoop.Watch?
     private var peers: [Pair: PeerFlow] = [:]
     private var isWriting = false
 
@@ -77,7 +77,7 @@ final class DatagramPort {
         self.buffer = buffer
         self.prepare = prepare
         do throws(Errno) {
-            watch = try loop.watch(number, for: .readable) { [weak self] readiness in self?.take(readiness) }
+            registration = try loop.watch(number, for: .readable) { [weak self] readiness in self?.handle(readiness) }
         } catch {
             _ = Glibc.close(number)
             throw error
@@ -92,7 +92,7 @@ final class DatagramPort {
         _ = nwp_flow_option(number, SOL_SOCKET, SO_REUSEADDR, 1)
         let separated = peers.filter { pair, peer in separate(peer, as: pair) }
         // What came before they had their own is here still.
-        while watch != nil, receive() {}
+        while registration != nil, receive() {}
         for pair in separated.keys { peers[pair] = nil }
         if peers.isEmpty { close() }
     }
@@ -124,46 +124,46 @@ final class DatagramPort {
     }
 
     private func close() {
-        guard let watch else { return }
-        loop.unwatch(watch)
-        self.watch = nil
+        guard let registration else { return }
+        loop.unwatch(registration)
+        self.registration = nil
         _ = Glibc.close(number)
     }
 
     // MARK: - Reading
 
-    private func take(_ readiness: EventLoop.Readiness) {
+    private func handle(_ readiness: EventLoop.Readiness) {
         if readiness.contains(.writable) {
             expectWriting(false)
             for peer in peers.values { peer.onReadiness(.writable) }
         }
         // What is left is told again; others of the loop come first.
-        for _ in 0..<64 where watch != nil && !receive() { return }
+        for _ in 0..<64 where registration != nil && !receive() { return }
     }
 
     /// Reads one datagram.
     /// - Returns: Whether there may be more.
     private func receive() -> Bool {
-        var arrival = nwp_arrival()
+        var datagram = nwp_flow_datagram()
         // An error is that of a datagram to one peer, which UDP does not tell apart: it was taken off with this call.
         let result = Result { () throws(NWError) in
             unsafe try buffer.fill(upTo: ReadBuffer.capacity) { start, count in
-                unsafe nwp_flow_receive(number, start, count, &arrival)
+                unsafe nwp_flow_receive(number, start, count, &datagram)
             }
         }
         guard case .success(let found) = result else { return true }
         guard let bytes = found else { return false }
-        take(bytes, arrival)
+        handle(bytes, datagram)
         return true
     }
 
-    private func take(_ bytes: Data, _ arrival: nwp_arrival) {
-        guard let remote = SocketEnd(arrival.source), remote.port != 0 else { return }
-        var local = SocketEnd(arrival.destination)
+    private func handle(_ bytes: Data, _ datagram: nwp_flow_datagram) {
+        guard let remote = SocketEnd(datagram.source), remote.port != 0 else { return }
+        var local = SocketEnd(datagram.destination)
         if local?.address.isMulticast == true { local = nil }
         local?.port = self.local.port
         let pair = Pair(remote: remote, local: local)
-        let message = ReceivedMessage(bytes: bytes, metadata: Datagrams.metadata(arrival))
+        let message = ReceivedMessage(bytes: bytes, metadata: Datagrams.metadata(datagram))
         if let peer = peers[pair] { return peer.deliver(message) }
         let peer = PeerFlow(self, remote: remote, local: local)
         peer.deliver(message)
@@ -175,7 +175,7 @@ final class DatagramPort {
 
     /// Sends to one peer.
     fileprivate func send(_ bytes: Data, to remote: SocketEnd, from local: SocketEnd?) throws(NWError) -> Int? {
-        guard watch != nil else { throw .posix(.EPIPE) }
+        guard registration != nil else { throw .posix(.EPIPE) }
         var (to, from) = (remote.shim, local?.shim ?? nwp_end())
         func send() -> Int {
             unsafe bytes.withUnsafeBytes { bytes in
@@ -194,9 +194,9 @@ final class DatagramPort {
     }
 
     fileprivate func expectWriting(_ isExpected: Bool) {
-        guard isExpected != isWriting, let watch else { return }
+        guard isExpected != isWriting, let registration else { return }
         isWriting = isExpected
-        try? loop.change(watch, to: isExpected ? [.readable, .writable] : .readable)
+        try? loop.change(registration, to: isExpected ? [.readable, .writable] : .readable)
     }
 
     fileprivate func leave(_ peer: PeerFlow) {
@@ -250,7 +250,7 @@ final class PeerFlow: Flow {
         if isExpected { onReadiness(.readable) }
     }
 
-    func read(upTo limit: Int) throws(NWError) -> FlowArrival? {
+    func read(upTo limit: Int) throws(NWError) -> FlowInput? {
         guard !messages.isEmpty else { return nil }
         let message = messages.removeFirst()
         held -= message.bytes.count

@@ -27,7 +27,7 @@ protocol Flow: AnyObject {
     func establish() throws(NWError) -> Bool
     /// Reads without waiting.
     /// - Returns: `nil` when nothing has come.
-    func read(upTo limit: Int) throws(NWError) -> FlowArrival?
+    func read(upTo limit: Int) throws(NWError) -> FlowInput?
     /// Writes without waiting; a datagram goes as a whole.
     /// - Returns: How many bytes went; `nil` when there is no room.
     func write(_ bytes: Data) throws(NWError) -> Int?
@@ -42,14 +42,14 @@ protocol Flow: AnyObject {
     /// Writes what was taken before, as far as there is room.
     func flush() throws(NWError)
     /// The error that waits to be told, once; reading does not tell it after the peer's end.
-    func takeError() -> NWError?
+    func pendingError() -> NWError?
     /// Says what ``onReadiness`` is waited for with.
     func expect(reading: Bool, writing: Bool)
     /// Tells the peer that nothing follows.
     func finishWriting()
     /// Takes leave of the peer, when the program is done and all that it sent has gone.
     /// - Returns: Whether nothing more is to be waited for; ``onReadiness`` tells when to ask again.
-    func takeLeave() -> Bool
+    func finishClose() -> Bool
     /// Lets go of the socket; with `isAbrupt` the peer is told that data was lost.
     func close(isAbrupt: Bool)
 }
@@ -57,17 +57,17 @@ protocol Flow: AnyObject {
 extension Flow {
     var handshakes: [HandshakeRecord] { [] }
     func establish() throws(NWError) -> Bool { true }
-    func takeError() -> NWError? { nil }
+    func pendingError() -> NWError? { nil }
     var hasOutput: Bool { false }
     func flush() throws(NWError) {}
     func write(_ message: Data, with metadata: [any NWProtocolMetadata]) throws(NWError) -> Int? { try write(message) }
     func refusal(of message: Data, with metadata: [any NWProtocolMetadata]) -> NWError? { nil }
     var mayHoldInput: Bool { false }
-    func takeLeave() -> Bool { true }
+    func finishClose() -> Bool { true }
 }
 
 /// What a flow read.
-enum FlowArrival {
+enum FlowInput {
     /// Bytes of a stream.
     case bytes(Data)
     /// A message, such as a datagram.

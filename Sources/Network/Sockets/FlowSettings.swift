@@ -85,8 +85,8 @@ struct FlowSettings: Sendable {
                     loop: loop
                 )
             case .webSocket(let options):
-                let place = isServer ? nil : WebSocketPlace(endpoint, remote: flow.remote, isSecure: hasTLS)
-                flow = try WebSocketFlow(flow, options: options, place: place, loop: loop)
+                let address = isServer ? nil : WebSocketAddress(endpoint, remote: flow.remote, isSecure: hasTLS)
+                flow = try WebSocketFlow(flow, options: options, address: address, loop: loop)
             }
         }
         return flow

@@ -19,8 +19,8 @@ final class SocketFlow: Flow {
     private let descriptor: SharedDescriptor
     private let number: Int32
     private let isInternet: Bool
-    private var watch: EventLoop.Watch?
-    private var interest: EventLoop.Interest = []
+    private var registration: EventLoop.Watch?
+    private var registeredEvents: EventLoop.Interest = []
     /// What TCP does not count: datagrams, and bytes of unix sockets.
     private var counted = TransferCounts.Transport()
 
@@ -42,7 +42,7 @@ final class SocketFlow: Flow {
         descriptor = SharedDescriptor(owning: number)
         local = isInternet ? Self.end(of: number, isPeer: false) : nil
         self.remote = isInternet ? remote ?? Self.end(of: number, isPeer: true) : nil
-        watch = try loop.watch(number, for: []) { [weak self] readiness in self?.take(readiness) }
+        registration = try loop.watch(number, for: []) { [weak self] readiness in self?.handle(readiness) }
     }
 
     deinit { close(isAbrupt: false) }
@@ -67,18 +67,18 @@ final class SocketFlow: Flow {
         return limit > 0 ? min(Int(limit), 65_535 + (isIPv6 ? 40 : 0)) - header : 65_507
     }
 
-    func read(upTo limit: Int) throws(NWError) -> FlowArrival? {
+    func read(upTo limit: Int) throws(NWError) -> FlowInput? {
         if isStream {
             let bytes = unsafe try buffer.fill(upTo: limit) { unsafe nwp_flow_read(number, $0, $1) }
             if !isInternet { counted.receivedBytes += UInt64(bytes?.count ?? 0) }
             return bytes.map { $0.isEmpty ? .end : .bytes($0) }
         }
-        var arrival = nwp_arrival()
+        var datagram = nwp_flow_datagram()
         let bytes = unsafe try buffer.fill(upTo: ReadBuffer.capacity) { start, count in
-            unsafe nwp_flow_receive(number, start, count, &arrival)
+            unsafe nwp_flow_receive(number, start, count, &datagram)
         }
         if let bytes { counted.receiveDatagram(bytes.count) }
-        return bytes.map { .message(ReceivedMessage(bytes: $0, metadata: Datagrams.metadata(arrival))) }
+        return bytes.map { .message(ReceivedMessage(bytes: $0, metadata: Datagrams.metadata(datagram))) }
     }
 
     func write(_ bytes: Data) throws(NWError) -> Int? {
@@ -99,7 +99,7 @@ final class SocketFlow: Flow {
         return TransferCounts.Transport(state)
     }
 
-    func takeError() -> NWError? {
+    func pendingError() -> NWError? {
         let code = nwp_flow_value(number, SOL_SOCKET, SO_ERROR)
         return code > 0 ? NWError(Errno(code)) : nil
     }
@@ -108,17 +108,17 @@ final class SocketFlow: Flow {
         var wanted: EventLoop.Interest = []
         if reading { wanted.insert(.readable) }
         if writing { wanted.insert(.writable) }
-        guard let watch, wanted != interest else { return }
-        interest = wanted
-        try? loop.change(watch, to: wanted)
+        guard let registration, wanted != registeredEvents else { return }
+        registeredEvents = wanted
+        try? loop.change(registration, to: wanted)
     }
 
     func finishWriting() { shutdown(number, Int32(SHUT_WR)) }
 
     func close(isAbrupt: Bool) {
-        guard let watch else { return descriptor.close() }
-        loop.unwatch(watch)
-        self.watch = nil
+        guard let registration else { return descriptor.close() }
+        loop.unwatch(registration)
+        self.registration = nil
         if isAbrupt {
             nwp_flow_abort(number)
         } else if isStream {
@@ -137,10 +137,12 @@ final class SocketFlow: Flow {
         }
     }
 
-    private func take(_ readiness: EventLoop.Readiness) {
+    private func handle(_ readiness: EventLoop.Readiness) {
         onReadiness(readiness)
         // Nobody reads any more, and the kernel would go on to tell that both directions are closed, or broken.
-        guard !readiness.isDisjoint(with: [.peerClosed, .failed]), let watch, interest.isEmpty else { return }
-        loop.unwatch(watch)
+        guard !readiness.isDisjoint(with: [.peerClosed, .failed]), let registration, registeredEvents.isEmpty else {
+            return
+        }
+        loop.unwatch(registration)
     }
 }

@@ -24,7 +24,7 @@ final class DTLSDoor {
     func admits(_ datagram: Data, from peer: SocketEnd, answer: (Data) -> Void) -> Bool {
         let port = [UInt8(peer.port >> 8), UInt8(truncatingIfNeeded: peer.port)]
         let isAdmitted = session.admits(datagram, from: peer.address.bytes + port)
-        while case let cookie = session.takeOutput(), !cookie.isEmpty { answer(cookie) }
+        while case let cookie = session.drainOutput(), !cookie.isEmpty { answer(cookie) }
         return isAdmitted
     }
 }

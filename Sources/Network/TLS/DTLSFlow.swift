@@ -11,9 +11,9 @@ internal import LinuxIO
 /// while nobody receives.
 final class DTLSFlow: TLSFlow {
     /// What was read ahead.
-    private var ahead: Result<FlowArrival, NWError>?
+    private var ahead: Result<FlowInput, NWError>?
     /// What UDP and IP say of the datagram that came last.
-    private var arrival: [any NWProtocolMetadata] = []
+    private var datagramMetadata: [any NWProtocolMetadata] = []
     private var fed = 0
 
     /// What a record holds at most, in bytes (RFC 6347 section 4.1).
@@ -39,12 +39,12 @@ final class DTLSFlow: TLSFlow {
             return false
         }
         fed += 1
-        arrival = datagram.metadata
+        datagramMetadata = datagram.metadata
         session.feed(datagram.bytes)
         return true
     }
 
-    override func read(upTo limit: Int) throws(NWError) -> FlowArrival? {
+    override func read(upTo limit: Int) throws(NWError) -> FlowInput? {
         if let ahead {
             self.ahead = nil
             return try ahead.get()
@@ -52,7 +52,7 @@ final class DTLSFlow: TLSFlow {
         fed = 0
         guard let arrived = try super.read(upTo: Self.longestContent) else { return nil }
         guard case .bytes(let bytes) = arrived else { return arrived }
-        return .message(ReceivedMessage(bytes: bytes, metadata: arrival))
+        return .message(ReceivedMessage(bytes: bytes, metadata: datagramMetadata))
     }
 
     override func expect(reading: Bool, writing: Bool) {
@@ -90,13 +90,13 @@ final class DTLSFlow: TLSFlow {
                 // What cannot leave now counts as lost on the way.
                 guard error.concernsOneDatagram else { throw error }
             }
-        } while output.isEmpty && takeNext()
+        } while output.isEmpty && loadNext()
         try flow.flush()
     }
 
     /// Sends one datagram, if there is room.
     private func send() throws(NWError) {
-        guard !output.isEmpty || takeNext() else { return }
+        guard !output.isEmpty || loadNext() else { return }
         do throws(NWError) {
             guard try flow.write(output) != nil else { return }
             output = Data()
@@ -106,8 +106,8 @@ final class DTLSFlow: TLSFlow {
         }
     }
 
-    private func takeNext() -> Bool {
-        output = session.takeOutput()
+    private func loadNext() -> Bool {
+        output = session.drainOutput()
         return !output.isEmpty
     }
 }

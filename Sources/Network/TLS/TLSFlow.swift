@@ -7,7 +7,7 @@ internal import LinuxIO
 /// TLS upon a stream, and what ``DTLSFlow`` has in common with it; confined to the thread of its loop.
 class TLSFlow: Flow {
     private enum Progress {
-        case handshaking, asked, judged(isTrusted: Bool), established
+        case handshaking, awaitingDecision, decided(isTrusted: Bool), established
     }
 
     var isStream: Bool { true }
@@ -90,8 +90,8 @@ class TLSFlow: Flow {
     func establish() throws(NWError) -> Bool {
         switch progress {
         case .established: return true
-        case .asked: return false
-        case .judged(let isTrusted):
+        case .awaitingDecision: return false
+        case .decided(let isTrusted):
             guard isTrusted else { throw .tls(errSSLXCertChainInvalid) }
             progress = .established
             return true
@@ -106,7 +106,7 @@ class TLSFlow: Flow {
             }
             cancelTimers()
             shaken = loop.clock.boot
-            return judge()
+            return evaluateTrust()
         }
     }
 
@@ -155,7 +155,7 @@ class TLSFlow: Flow {
     }
 
     /// Asks whoever is to judge the peer's certificate.
-    private func judge() -> Bool {
+    private func evaluateTrust() -> Bool {
         let metadata = session.metadata(serverName: peerName)
         agreed = metadata
         let trust = session.trust()
@@ -163,11 +163,11 @@ class TLSFlow: Flow {
             progress = .established
             return true
         }
-        progress = .asked
+        progress = .awaitingDecision
         flow.expect(reading: false, writing: hasOutput)
         let answer = LoopReply<Bool>(loop) { [weak self] isTrusted in
-            guard let self, case .asked = progress else { return }
-            progress = .judged(isTrusted: isTrusted)
+            guard let self, case .awaitingDecision = progress else { return }
+            progress = .decided(isTrusted: isTrusted)
             onReadiness([])
         }
         verify.queue.async { verify.block(metadata, trust) { answer.give($0) } }
@@ -176,7 +176,7 @@ class TLSFlow: Flow {
 
     // MARK: - Content
 
-    func read(upTo limit: Int) throws(NWError) -> FlowArrival? {
+    func read(upTo limit: Int) throws(NWError) -> FlowInput? {
         guard !hasEnded else { return .end }
         while true {
             let content = try session.read(upTo: limit)
@@ -203,7 +203,7 @@ class TLSFlow: Flow {
     }
 
     func flush() throws(NWError) {
-        let more = session.takeOutput()
+        let more = session.drainOutput()
         if !more.isEmpty { output = output.isEmpty ? more : output + more }
         while !output.isEmpty {
             guard let count = try flow.write(output) else { return }
@@ -213,7 +213,7 @@ class TLSFlow: Flow {
         if isFinishing { flow.finishWriting() }
     }
 
-    func takeError() -> NWError? { flow.takeError() }
+    func pendingError() -> NWError? { flow.pendingError() }
 
     func expect(reading: Bool, writing: Bool) { flow.expect(reading: reading, writing: writing || hasOutput) }
 
@@ -227,7 +227,7 @@ class TLSFlow: Flow {
     private var owesLastWord: Bool {
         switch progress {
         case .handshaking: false
-        case .asked, .judged: !isStream
+        case .awaitingDecision, .decided: !isStream
         case .established: true
         }
     }

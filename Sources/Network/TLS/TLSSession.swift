@@ -88,12 +88,12 @@ internal import FoundationEssentials
     }
 
     /// Takes all bytes for the wire, or of DTLS the next datagram; none when there is nothing to be sent.
-    func takeOutput() -> Data {
+    func drainOutput() -> Data {
         let count = unsafe nwp_tls_output(raw)
         guard count > 0 else { return Data() }
         var bytes = Data(count: count)
-        let taken = unsafe bytes.withUnsafeMutableBytes { unsafe nwp_tls_take(raw, $0.baseAddress, $0.count) }
-        return taken == count ? bytes : bytes.prefix(taken)
+        let written = unsafe bytes.withUnsafeMutableBytes { unsafe nwp_tls_drain(raw, $0.baseAddress, $0.count) }
+        return written == count ? bytes : bytes.prefix(written)
     }
 
     /// Goes on with the handshake; says again what is due.
@@ -194,11 +194,11 @@ internal import FoundationEssentials
 
     private var certificates: [Data] {
         var found: [Data] = []
-        while found.count < 16, case let place = Int32(found.count),
-            case let count = unsafe nwp_tls_certificate(raw, place, nil, 0), count > 0
+        while found.count < 16, case let index = Int32(found.count),
+            case let count = unsafe nwp_tls_certificate(raw, index, nil, 0), count > 0
         {
             var bytes = [UInt8](repeating: 0, count: count)
-            _ = unsafe nwp_tls_certificate(raw, place, &bytes, count)
+            _ = unsafe nwp_tls_certificate(raw, index, &bytes, count)
             found.append(Data(bytes))
         }
         return found

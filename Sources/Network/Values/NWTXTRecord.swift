@@ -67,7 +67,7 @@ public struct NWTXTRecord: Sendable {
 
     /// What a key stands for; `nil` when it is not there.
     public func getEntry(for key: String) -> Entry? {
-        place(of: key).map { entries[$0].value }
+        offset(of: key).map { entries[$0].value }
     }
 
     /// Sets what a key stands for; a key that is there keeps its place and its spelling.
@@ -76,8 +76,8 @@ public struct NWTXTRecord: Sendable {
     public mutating func setEntry(_ value: Entry, for key: String) -> Bool {
         let count = key.utf8.count + (value.bytes.map { $0.count + 1 } ?? 0)
         guard Self.isValid(key), count <= 255 else { return false }
-        if let place = place(of: key) {
-            entries[place].value = Entry(value.bytes)
+        if let offset = offset(of: key) {
+            entries[offset].value = Entry(value.bytes)
         } else {
             entries.append((key, Entry(value.bytes)))
         }
@@ -88,8 +88,8 @@ public struct NWTXTRecord: Sendable {
     /// - Returns: `false` when it is not there.
     @discardableResult
     public mutating func removeEntry(key: String) -> Bool {
-        guard let place = place(of: key) else { return false }
-        entries.remove(at: place)
+        guard let offset = offset(of: key) else { return false }
+        entries.remove(at: offset)
         return true
     }
 
@@ -97,9 +97,9 @@ public struct NWTXTRecord: Sendable {
         (1...254).contains(key.utf8.count) && key.utf8.allSatisfy { (0x20...0x7E).contains($0) && $0 != 0x3D }
     }
 
-    private func place(of key: String) -> Int? {
-        let folded = Self.fold(key)
-        return entries.firstIndex { Self.fold($0.key) == folded }
+    private func offset(of key: String) -> Int? {
+        let normalized = Self.fold(key)
+        return entries.firstIndex { Self.fold($0.key) == normalized }
     }
 
     fileprivate static func fold(_ key: String) -> [UInt8] {
@@ -144,12 +144,12 @@ extension NWTXTRecord.Entry {
 
 extension NWTXTRecord: Hashable {
     /// Whether the same keys stand for the same, in any order and in any spelling.
-    public static func == (left: NWTXTRecord, right: NWTXTRecord) -> Bool { left.folded == right.folded }
+    public static func == (left: NWTXTRecord, right: NWTXTRecord) -> Bool { left.normalized == right.normalized }
 
     /// As `==` sees the record.
-    public func hash(into hasher: inout Hasher) { hasher.combine(folded) }
+    public func hash(into hasher: inout Hasher) { hasher.combine(normalized) }
 
-    private var folded: [[UInt8]: Entry] {
+    private var normalized: [[UInt8]: Entry] {
         Dictionary(entries.map { (Self.fold($0.key), $0.value) }) { first, _ in first }
     }
 }
@@ -159,20 +159,20 @@ extension NWTXTRecord: Collection {
     public typealias Element = (key: String, value: Entry)
     /// The place of an entry; valid until the record is changed.
     public struct Index: Hashable, Comparable, Sendable {
-        let place: Int
+        let offset: Int
 
         /// In the order of the record.
-        public static func < (left: Index, right: Index) -> Bool { left.place < right.place }
+        public static func < (left: Index, right: Index) -> Bool { left.offset < right.offset }
     }
 
     /// The place of the first entry.
-    public var startIndex: Index { Index(place: 0) }
+    public var startIndex: Index { Index(offset: 0) }
     /// The place behind the last entry.
-    public var endIndex: Index { Index(place: entries.count) }
+    public var endIndex: Index { Index(offset: entries.count) }
     /// The place behind a place.
-    public func index(after index: Index) -> Index { Index(place: index.place + 1) }
+    public func index(after index: Index) -> Index { Index(offset: index.offset + 1) }
     /// The entry at a place.
-    public subscript(position: Index) -> Element { entries[position.place] }
+    public subscript(position: Index) -> Element { entries[position.offset] }
 }
 
 extension NWTXTRecord: CustomDebugStringConvertible {

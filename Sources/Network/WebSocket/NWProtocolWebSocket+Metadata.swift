@@ -10,7 +10,7 @@ extension NWProtocolWebSocket {
             let handler: @Sendable (NWError?) -> Void
 
             /// Tells that the pong came, or why none will.
-            func tell(_ error: NWError?) { queue.async { handler(error) } }
+            func notify(_ error: NWError?) { queue.async { handler(error) } }
         }
 
         private struct Values: Sendable {

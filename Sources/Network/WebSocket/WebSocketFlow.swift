@@ -11,7 +11,7 @@ internal import WebSocketWire
 /// nobody receives.
 final class WebSocketFlow: Flow {
     private enum Progress {
-        case skipped, shaking(WebSocketOpening), asked, answered([UInt8], isAccepted: Bool), established
+        case skipped, shaking(WebSocketOpening), awaitingDecision, answered([UInt8], isAccepted: Bool), established
     }
 
     private enum End {
@@ -41,31 +41,31 @@ final class WebSocketFlow: Flow {
     private let isServer: Bool
     private var began: Duration?
     private var shaken: Duration?
-    private var turn: EventLoop.Timer?
+    private var nextTick: EventLoop.Timer?
 
     /// How long the peer may take for its part of the handshake.
     private static let longestHandshake = Duration.seconds(30)
     /// How long the peer may take to answer a close, once the program is done with the connection.
     private static let longestLeave = Duration.seconds(1)
     /// How often it reads before others have their turn.
-    private static let turns = 16
+    private static let iterations = 16
 
     /// Prepares a handshake upon an open flow; the place is what a client asks for, and `nil` for a server.
     /// - Throws: `EINVAL` when header fields would break the request.
     init(
         _ flow: any Flow,
         options: NWProtocolWebSocket.Options.Values,
-        place: WebSocketPlace?,
+        address: WebSocketAddress?,
         loop: EventLoop
     ) throws(NWError) {
         self.flow = flow
         self.options = options
         self.loop = loop
-        isServer = place == nil
+        isServer = address == nil
         if options.skipHandshake {
             progress = .skipped
-        } else if let place {
-            guard let handshake = options.handshake(at: place) else { throw .posix(.EINVAL) }
+        } else if let address {
+            guard let handshake = options.handshake(at: address) else { throw .posix(.EINVAL) }
             progress = .shaking(.client(handshake))
             output = Data(handshake.request)
         } else {
@@ -75,8 +75,8 @@ final class WebSocketFlow: Flow {
         bounds.longestMessage = options.maximumMessageSize == 0 ? .max : options.maximumMessageSize
         bounds.mostOutput = 1 << 16
         bounds.answersPings = options.autoReplyPing
-        connection = WebSocketConnection(role: place == nil ? .server : .client, options: bounds)
-        flow.onReadiness = { [unowned self] in take($0) }
+        connection = WebSocketConnection(role: address == nil ? .server : .client, options: bounds)
+        flow.onReadiness = { [unowned self] in handle($0) }
     }
 
     var local: SocketEnd? { flow.local }
@@ -90,13 +90,13 @@ final class WebSocketFlow: Flow {
         [NWProtocolWebSocket.Metadata(.binary, agreement)] + flow.metadata
     }
 
-    func takeError() -> NWError? {
+    func pendingError() -> NWError? {
         // After the last word of the peer it is all the same how the stream ends.
         if case .closed? = end { return nil }
-        return flow.takeError()
+        return flow.pendingError()
     }
 
-    private func take(_ readiness: EventLoop.Readiness) {
+    private func handle(_ readiness: EventLoop.Readiness) {
         guard case .established = progress else { return onReadiness(readiness) }
         advance()
         followEnd()
@@ -114,10 +114,10 @@ final class WebSocketFlow: Flow {
 
     /// Closes a client's direction once the server has closed the other one; what came in between counts for nothing.
     private func followEnd() {
-        for _ in 0..<Self.turns where awaitsEnd {
+        for _ in 0..<Self.iterations where awaitsEnd {
             do throws(NWError) {
-                guard let arrival = try flow.read(upTo: ReadBuffer.capacity) else { return }
-                guard case .end = arrival else { continue }
+                guard let input = try flow.read(upTo: ReadBuffer.capacity) else { return }
+                guard case .end = input else { continue }
             } catch {
                 // Broken off is over as well.
             }
@@ -128,8 +128,8 @@ final class WebSocketFlow: Flow {
 
     func close(isAbrupt: Bool) {
         if !isAbrupt { try? flush() }
-        for timer in [limit, turn].compactMap(\.self) { loop.cancel(timer) }
-        (limit, turn) = (nil, nil)
+        for timer in [limit, nextTick].compactMap(\.self) { loop.cancel(timer) }
+        (limit, nextTick) = (nil, nil)
         if case .failed(let error)? = end { endPings(error) } else { endPings(.posix(.ECANCELED)) }
         flow.onReadiness = { _ in }
         flow.close(isAbrupt: isAbrupt)
@@ -142,7 +142,7 @@ extension WebSocketFlow {
     func establish() throws(NWError) -> Bool {
         switch progress {
         case .established: return true
-        case .asked: return false
+        case .awaitingDecision: return false
         case .skipped:
             guard try flow.establish() else { return false }
             return open()
@@ -181,7 +181,7 @@ extension WebSocketFlow {
                 wait(Self.longestHandshake)
                 return false
             case .bytes(let bytes):
-                switch opening.take(Array(bytes)) {
+                switch opening.parse(Array(bytes)) {
                 case .waiting: continue
                 case .failed(let error, let answer, let status, let fields):
                     options.answerHandler?(status, fields)
@@ -197,9 +197,9 @@ extension WebSocketFlow {
                     )
                     connection.feed(rest)
                     return open()
-                case .asked(let request, let rest):
+                case .requested(let request, let rest):
                     connection.feed(rest)
-                    return try ask(request)
+                    return try requestDecision(request)
                 }
             case .message, .end: throw .posix(.ECONNABORTED)
             }
@@ -229,17 +229,17 @@ extension WebSocketFlow {
     }
 
     /// Asks whoever is to answer a client.
-    private func ask(_ request: WebSocketRequest) throws(NWError) -> Bool {
+    private func requestDecision(_ request: WebSocketRequest) throws(NWError) -> Bool {
         cancelLimit()
         guard let (queue, handler) = options.requestHandler else {
             let chosen = request.handshake.offers.first { options.subprotocols.contains($0) }
             answer(request, NWProtocolWebSocket.Response(status: .accept, subprotocol: chosen))
             return try establish()
         }
-        progress = .asked
+        progress = .awaitingDecision
         flow.expect(reading: false, writing: hasOutput)
         let reply = LoopReply<NWProtocolWebSocket.Response>(loop) { [weak self] response in
-            guard let self, case .asked = progress else { return }
+            guard let self, case .awaitingDecision = progress else { return }
             answer(request, response)
             onReadiness([])
         }
@@ -273,7 +273,7 @@ extension WebSocketFlow {
 // MARK: - Reading
 
 extension WebSocketFlow {
-    func read(upTo limit: Int) throws(NWError) -> FlowArrival? {
+    func read(upTo limit: Int) throws(NWError) -> FlowInput? {
         advance()
         if let message = arrived {
             arrived = nil
@@ -290,19 +290,19 @@ extension WebSocketFlow {
     /// Reads on, up to the next message for the program.
     private func advance() {
         do throws(NWError) {
-            var turns = 0
+            var iterations = 0
             while arrived == nil, end == nil {
                 if let event = connection.nextEvent() {
-                    take(event)
+                    handle(event)
                     continue
                 }
-                guard turns < Self.turns else {
+                guard iterations < Self.iterations else {
                     comeBack()
                     break
                 }
-                turns += 1
-                guard let arrival = try flow.read(upTo: ReadBuffer.capacity) else { break }
-                guard case .bytes(let bytes) = arrival else {
+                iterations += 1
+                guard let input = try flow.read(upTo: ReadBuffer.capacity) else { break }
+                guard case .bytes(let bytes) = input else {
                     end = isLeaving || connection.closeSent ? .closed : .failed(.posix(.ECONNABORTED))
                     break
                 }
@@ -317,14 +317,14 @@ extension WebSocketFlow {
 
     /// Goes on when others had their turn.
     private func comeBack() {
-        guard turn == nil else { return }
-        turn = loop.schedule(after: .zero) { [weak self] in
-            self?.turn = nil
-            self?.take(.readable)
+        guard nextTick == nil else { return }
+        nextTick = loop.schedule(after: .zero) { [weak self] in
+            self?.nextTick = nil
+            self?.handle(.readable)
         }
     }
 
-    private func take(_ event: WebSocketEvent) {
+    private func handle(_ event: WebSocketEvent) {
         switch event {
         case .message(.text(let text)): deliver(.text, Data(text.utf8))
         case .message(.binary(let bytes)): deliver(.binary, Data(bytes))
@@ -351,14 +351,14 @@ extension WebSocketFlow {
     /// A pong answers the ping with its payload, and those before it (RFC 6455 section 5.5.3).
     /// - Returns: Whether somebody waited for it.
     private func endPings(upTo payload: [UInt8]) -> Bool {
-        guard let place = pings.firstIndex(where: { $0.payload == payload }) else { return false }
-        for ping in pings[...place] { ping.handler.tell(nil) }
-        pings.removeSubrange(...place)
+        guard let index = pings.firstIndex(where: { $0.payload == payload }) else { return false }
+        for ping in pings[...index] { ping.handler.notify(nil) }
+        pings.removeSubrange(...index)
         return true
     }
 
     private func endPings(_ error: NWError) {
-        for ping in pings { ping.handler.tell(error) }
+        for ping in pings { ping.handler.notify(error) }
         pings = []
     }
 }
@@ -421,13 +421,13 @@ extension WebSocketFlow {
             guard case .closed? = end else { throw error }
             // Who has closed, and is gone, need not be answered.
             output = Data()
-            _ = connection.takeOutput()
+            _ = connection.drainOutput()
         }
     }
 
     private func flushAll() throws(NWError) {
         while true {
-            if output.isEmpty, case .established = progress { output = Data(connection.takeOutput()) }
+            if output.isEmpty, case .established = progress { output = Data(connection.drainOutput()) }
             guard !output.isEmpty else { break }
             guard let count = try flow.write(output) else { return }
             output = count == output.count ? Data() : output.dropFirst(count)
@@ -444,7 +444,7 @@ extension WebSocketFlow {
         try? flush()
     }
 
-    func takeLeave() -> Bool {
+    func finishClose() -> Bool {
         guard case .established = progress, end == nil, !isLate else { return true }
         isLeaving = true
         arrived = nil

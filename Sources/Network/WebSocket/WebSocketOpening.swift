@@ -14,7 +14,7 @@ enum WebSocketOpening: Sendable {
         /// The server has answered, and the first bytes of its frames are the rest.
         case opened(status: Int, subprotocol: String?, fields: Fields, rest: [UInt8])
         /// A client asks, and is to be answered.
-        case asked(WebSocketRequest, rest: [UInt8])
+        case requested(WebSocketRequest, rest: [UInt8])
         /// It is over; the peer gets the answer, and a status of 0 is none.
         case failed(NWError, answer: [UInt8], status: Int, fields: Fields)
     }
@@ -23,20 +23,20 @@ enum WebSocketOpening: Sendable {
     case server(WebSocketRequest.Reader)
 
     /// Takes bytes of the peer.
-    mutating func take(_ bytes: [UInt8]) -> Progress {
+    mutating func parse(_ bytes: [UInt8]) -> Progress {
         switch self {
         case .client(var handshake):
-            let progress = Self.take(bytes, &handshake)
+            let progress = Self.parse(bytes, &handshake)
             self = .client(handshake)
             return progress
         case .server(var reader):
-            let progress = Self.take(bytes, &reader)
+            let progress = Self.parse(bytes, &reader)
             self = .server(reader)
             return progress
         }
     }
 
-    private static func take(_ bytes: [UInt8], _ handshake: inout WebSocketClientHandshake) -> Progress {
+    private static func parse(_ bytes: [UInt8], _ handshake: inout WebSocketClientHandshake) -> Progress {
         do throws(WebSocketClientHandshake.Failure) {
             switch try handshake.receive(bytes) {
             case .waiting: return .waiting
@@ -51,10 +51,10 @@ enum WebSocketOpening: Sendable {
         }
     }
 
-    private static func take(_ bytes: [UInt8], _ reader: inout WebSocketRequest.Reader) -> Progress {
+    private static func parse(_ bytes: [UInt8], _ reader: inout WebSocketRequest.Reader) -> Progress {
         do throws(WebSocketRequest.Failure) {
             guard let (request, rest) = try reader.receive(bytes) else { return .waiting }
-            return .asked(request, rest: rest)
+            return .requested(request, rest: rest)
         } catch {
             return .failed(.posix(.EPROTO), answer: error.answer, status: 0, fields: [])
         }

@@ -366,7 +366,7 @@ extension ServiceEventLimiter {
 
     /// Whether a census found anything else than the one before, and than the groups since then.
     private func isDifferent(_ summary: CensusSummary) -> Bool {
-        guard grouped != (0, 0) else { return lastCensus.map(summary.tellsMore(than:)) ?? true }
+        guard grouped != (0, 0) else { return lastCensus.map(summary.foundMore(than:)) ?? true }
         return summary.added > grouped.added || summary.removed > grouped.removed || summary.changed > 0
             || summary.unresolved != lastCensus?.unresolved ?? 0
     }

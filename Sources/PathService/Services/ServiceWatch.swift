@@ -115,7 +115,7 @@ final class ServiceWatch {
             counters.nameConflicts.increment()
             advertiser.noteConflict()
             hub.publish(NameConflictFound(conflict))
-        case .takenPort(let port, let isTaken): hub.publish(MulticastPortChanged(port, isTaken: isTaken))
+        case .occupiedPort(let port, let isTaken): hub.publish(MulticastPortChanged(port, isTaken: isTaken))
         }
     }
 
@@ -132,7 +132,7 @@ final class ServiceWatch {
         }
         writer.write(Family.censusTime, census.lastCompleted?.secondsSince1970 ?? 0)
         writer.write(Family.censusInterval, configuration.mdns.censusInterval.seconds)
-        let taken = engine.takenPorts.map(\.family)
+        let taken = engine.occupiedPorts.map(\.family)
         for family in AddressFamily.allCases {
             writer.write(Family.portAvailable, !taken.contains(family), family.rawValue)
         }
@@ -151,7 +151,8 @@ final class ServiceWatch {
 
 extension ServiceWatch: DaemonPart {
     var problems: [ProblemDocument] {
-        let messages = [keeper.problem, advertiser.problem].compactMap(\.self) + engine.takenPorts.map(\.explanation)
+        let messages =
+            [keeper.problem, advertiser.problem].compactMap(\.self) + engine.occupiedPorts.map(\.explanation)
         return messages.map { ProblemDocument(part: "services", message: $0) }
     }
 

@@ -14,33 +14,33 @@ package final class PeerBrowser {
     private let engine: MulticastEngine
     private let onEvent: (Event) -> Void
     private var browse: ServiceBrowse?
-    private var book: PeerBook
+    private var table: PeerTable
 
     /// Begins at once, and ends when it is let go; `own` is who is not told of, oneself.
     package init(own: PeerKey, serviceType: String, engine: MulticastEngine, onEvent: @escaping (Event) -> Void) {
         self.engine = engine
         self.onEvent = onEvent
-        book = PeerBook(own: own, serviceType: serviceType)
+        table = PeerTable(own: own, serviceType: serviceType)
         guard let pointer = PeerAnnouncement.pointer(serviceType) else { return }
-        browse = ServiceBrowse(engine, types: [pointer]) { [unowned self] event in take(event) }
+        browse = ServiceBrowse(engine, types: [pointer]) { [unowned self] event in handle(event) }
     }
 
     deinit { browse?.cancel() }
 
     /// A peer did not answer, or its connection broke: whether it is there at all is asked at once.
-    package func doubt(_ key: PeerKey) {
-        for service in book.services(of: key) { engine.reconfirm(service) }
+    package func reconfirm(_ key: PeerKey) {
+        for service in table.services(of: key) { engine.reconfirm(service) }
     }
 
-    private func take(_ event: BrowseEvent) {
+    private func handle(_ event: BrowseEvent) {
         switch event {
         case .found, .unresolved: return
-        case .resolved(let service), .changed(let service, _, _): tell(book.resolved(service))
-        case .lost(let announcement, _, _, _): tell(book.lost(announcement.id))
+        case .resolved(let service), .changed(let service, _, _): report(table.resolved(service))
+        case .lost(let announcement, _, _, _): report(table.lost(announcement.id))
         }
     }
 
-    private func tell(_ changes: [PeerBook.Change]) {
+    private func report(_ changes: [PeerTable.Change]) {
         for change in changes {
             switch change {
             case .found(let peer): onEvent(.found(peer))

@@ -18,12 +18,12 @@ package struct PeerCertificates: Hashable, Sendable {
         let text = certificates.map { CChar(bitPattern: $0) }
         var chain: [[UInt8]] = []
         while chain.count <= Self.maximumCount {
-            let place = Int32(chain.count)
-            let count = unsafe nwp_certificate_at(text, text.count, place, nil, 0)
+            let index = Int32(chain.count)
+            let count = unsafe nwp_certificate_at(text, text.count, index, nil, 0)
             guard count >= 0 else { return nil }
             guard count > 0 else { break }
             var bytes = [UInt8](repeating: 0, count: count)
-            _ = unsafe nwp_certificate_at(text, text.count, place, &bytes, count)
+            _ = unsafe nwp_certificate_at(text, text.count, index, &bytes, count)
             chain.append(bytes)
         }
         self.chain = chain

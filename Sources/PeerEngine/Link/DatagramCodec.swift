@@ -26,7 +26,7 @@ struct DatagramCodec: Sendable {
     struct Partial: Sendable {
         /// The counter of its first fragment.
         let start: UInt64
-        let arrival: Duration
+        let received: Duration
         var pieces: [[UInt8]?]
         var missing: Int
     }
@@ -47,7 +47,7 @@ struct DatagramCodec: Sendable {
     /// How many messages may be incomplete; the oldest makes room.
     static let mostPartials = 8
     /// How long the rest of a message may take.
-    static let patience = Duration.seconds(1)
+    static let reassemblyTimeout = Duration.seconds(1)
     static let maximumContent = maximumPlaintext - fragmentHeaderLength
     private static let headerLength = 12
     private static let fragmentHeaderLength = 7
@@ -149,12 +149,12 @@ extension DatagramCodec {
     /// Opens a datagram that may be anybody's.
     mutating func open(_ datagram: [UInt8], at now: Duration) -> Opened {
         guard let (number, plaintext) = authenticate(datagram) else { return .refused }
-        partials.removeAll { now - $0.arrival >= Self.patience }
+        partials.removeAll { now - $0.received >= Self.reassemblyTimeout }
         guard let kind = Kind(rawValue: plaintext[0]) else { return .refused }
         switch kind {
         case .probe: return plaintext.count == 1 ? .probe : .refused
         case .acknowledgement: return plaintext.count == 1 ? .acknowledgement : .refused
-        case .fragment: return takeFragment(plaintext, number, at: now)
+        case .fragment: return receiveFragment(plaintext, number, at: now)
         }
     }
 
@@ -183,7 +183,7 @@ extension DatagramCodec {
         return (counter, plaintext)
     }
 
-    private mutating func takeFragment(_ plaintext: [UInt8], _ counter: UInt64, at now: Duration) -> Opened {
+    private mutating func receiveFragment(_ plaintext: [UInt8], _ counter: UInt64, at now: Duration) -> Opened {
         guard plaintext.count >= Self.fragmentHeaderLength else { return .refused }
         let number = plaintext[1..<5].reduce(0) { $0 << 8 | UInt32($1) }
         let (index, count) = (Int(plaintext[5]), Int(plaintext[6]))
@@ -192,18 +192,18 @@ extension DatagramCodec {
         guard number == UInt32(truncatingIfNeeded: start) else { return .refused }
         let content = Array(plaintext.dropFirst(Self.fragmentHeaderLength))
         if count == 1 { return .message(content) }
-        guard let place = partials.firstIndex(where: { $0.start == start }) else {
+        guard let position = partials.firstIndex(where: { $0.start == start }) else {
             if partials.count >= Self.mostPartials { partials.removeFirst() }
             var pieces = [[UInt8]?](repeating: nil, count: count)
             pieces[index] = content
-            partials.append(Partial(start: start, arrival: now, pieces: pieces, missing: count - 1))
+            partials.append(Partial(start: start, received: now, pieces: pieces, missing: count - 1))
             return .incomplete
         }
-        guard partials[place].pieces.count == count, partials[place].pieces[index] == nil else { return .refused }
-        partials[place].pieces[index] = content
-        partials[place].missing -= 1
-        guard partials[place].missing == 0 else { return .incomplete }
-        return .message(partials.remove(at: place).pieces.flatMap { $0 ?? [] })
+        guard partials[position].pieces.count == count, partials[position].pieces[index] == nil else { return .refused }
+        partials[position].pieces[index] = content
+        partials[position].missing -= 1
+        guard partials[position].missing == 0 else { return .incomplete }
+        return .message(partials.remove(at: position).pieces.flatMap { $0 ?? [] })
     }
 }
 
@@ -220,7 +220,7 @@ struct ReplayWindow: Sendable {
     /// Whether a counter has not been seen, and is not too old to tell.
     func isNew(_ counter: UInt64) -> Bool {
         if counter > highest { return true }
-        return highest - counter <= Self.size && words[Self.place(counter)] & Self.bit(counter) == 0
+        return highest - counter <= Self.size && words[Self.wordIndex(counter)] & Self.bit(counter) == 0
     }
 
     /// Remembers a counter that is new.
@@ -232,10 +232,10 @@ struct ReplayWindow: Sendable {
             for word in stride(from: first, through: last, by: 1) { words[Int(word % Self.count)] = 0 }
             highest = counter
         }
-        words[Self.place(counter)] |= Self.bit(counter)
+        words[Self.wordIndex(counter)] |= Self.bit(counter)
     }
 
-    private static func place(_ counter: UInt64) -> Int { Int(counter / 64 % count) }
+    private static func wordIndex(_ counter: UInt64) -> Int { Int(counter / 64 % count) }
 
     private static func bit(_ counter: UInt64) -> UInt64 { 1 << (counter % 64) }
 }

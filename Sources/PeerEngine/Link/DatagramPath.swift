@@ -40,7 +40,7 @@ final class DatagramPath {
     }
 
     /// Asks whether datagrams get through, where that is not known or was a while ago; called from time to time.
-    func ask() {
+    func sendCheck() {
         guard !isOpen || hasSent else { return }
         hasSent = false
         if isOpen {
@@ -61,7 +61,7 @@ final class DatagramPath {
 
     /// Takes a datagram of anybody.
     /// - Returns: A message that is whole with it.
-    func take(_ datagram: [UInt8], at now: Duration) -> [UInt8]? {
+    func receive(_ datagram: [UInt8], at now: Duration) -> [UInt8]? {
         switch codec.open(datagram, at: now) {
         case .message(let message): return message
         case .probe:

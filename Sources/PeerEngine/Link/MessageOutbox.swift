@@ -80,14 +80,14 @@ package final class MessageOutbox: Sendable {
     }
 
     /// Takes what the loop has room for, and all that may be lost.
-    func take(room: Int) -> (reliable: [[UInt8]], unreliable: [[UInt8]]) {
+    func dequeue(room: Int) -> (reliable: [[UInt8]], unreliable: [[UInt8]]) {
         state.withLock { state in
             var (count, bytes) = (0, 0)
             while count < state.reliable.count, bytes < room {
                 bytes += state.reliable[count].count + Self.overhead
                 count += 1
             }
-            let taken = Array(state.reliable.prefix(count))
+            let sent = Array(state.reliable.prefix(count))
             state.reliable.removeFirst(count)
             let others = state.unreliable
             state.unreliable = []
@@ -95,7 +95,7 @@ package final class MessageOutbox: Sendable {
             // What is left is fetched when there is room, without a call.
             state.isAwake = !state.reliable.isEmpty
             state.isHeld = state.isAwake
-            return (taken, others)
+            return (sent, others)
         }
     }
 

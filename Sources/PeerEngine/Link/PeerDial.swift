@@ -9,7 +9,7 @@ internal import LinuxIO
 final class PeerDial {
     private struct Attempt {
         let descriptor: Int32
-        let watch: EventLoop.Watch
+        let registration: EventLoop.Watch
     }
 
     private let loop: EventLoop
@@ -39,7 +39,7 @@ final class PeerDial {
     }
 
     private func abandon(_ attempt: Attempt) {
-        loop.unwatch(attempt.watch)
+        loop.unwatch(attempt.registration)
         Glibc.close(attempt.descriptor)
     }
 
@@ -67,23 +67,23 @@ final class PeerDial {
             return true
         }
         guard code == -EINPROGRESS,
-            let watch = try? loop.watch(
+            let registration = try? loop.watch(
                 descriptor,
                 for: .writable,
-                handler: { [weak self] _ in self?.take(descriptor) }
+                handler: { [weak self] _ in self?.handle(descriptor) }
             )
         else {
             Glibc.close(descriptor)
             return false
         }
-        attempts.append(Attempt(descriptor: descriptor, watch: watch))
+        attempts.append(Attempt(descriptor: descriptor, registration: registration))
         return true
     }
 
-    private func take(_ descriptor: Int32) {
-        guard let place = attempts.firstIndex(where: { $0.descriptor == descriptor }) else { return }
-        let attempt = attempts.remove(at: place)
-        loop.unwatch(attempt.watch)
+    private func handle(_ descriptor: Int32) {
+        guard let index = attempts.firstIndex(where: { $0.descriptor == descriptor }) else { return }
+        let attempt = attempts.remove(at: index)
+        loop.unwatch(attempt.registration)
         guard nwp_flow_value(descriptor, SOL_SOCKET, SO_ERROR) == 0 else {
             Glibc.close(descriptor)
             return advance()

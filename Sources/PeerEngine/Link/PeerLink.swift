@@ -65,7 +65,7 @@ final class PeerLink {
     private let stream: SecureStream
     private let expected: PeerKey?
     private let hello: ControlMessage
-    private var reader = FrameReader(limit: PeerLink.strangerLimit)
+    private var reader = FrameReader(limit: PeerLink.unauthenticatedLimit)
     private var scheduler = ChannelScheduler()
     private var incoming: [UInt16: Incoming] = [:]
     private var outgoing: Set<UInt16> = []
@@ -74,7 +74,7 @@ final class PeerLink {
     private var hasHello = false
     private var isPumping = false
     private var leaving: RefusalReason?
-    private var lastHeard: Duration
+    private var lastSeen: Duration
     private var lastLateness: Duration
     private var timer: EventLoop.Timer?
     private var scratch: [UInt8] = []
@@ -82,10 +82,10 @@ final class PeerLink {
     private var undelivered = 0
     private var undeliveredMessages = 0
 
-    static let strangerLimit = 8 << 10
-    static let patience = Duration.seconds(10)
+    static let unauthenticatedLimit = 8 << 10
+    static let handshakeTimeout = Duration.seconds(10)
     static let pingInterval = Duration.seconds(2)
-    static let silence = Duration.seconds(6)
+    static let inactivityTimeout = Duration.seconds(6)
     /// While so much waits for the program, its peer gets no more room.
     private static let mostUndelivered = 1 << 20
     /// More than a peer that keeps to its credit and to what it may queue can have on their way, empty ones included.
@@ -118,19 +118,19 @@ final class PeerLink {
         )
         remote = stream.remote
         local = stream.local
-        lastHeard = loop.clock.boot
+        lastSeen = loop.clock.boot
         lastLateness = loop.lateness
         for channel in [Channel.messages, Channel.latest] {
             scheduler.openChannel(channel)
             incoming[channel] = Incoming()
         }
         stream.onOpen = { [unowned self] in opened() }
-        unsafe stream.onInput = { [unowned self] bytes in unsafe take(bytes) }
+        unsafe stream.onInput = { [unowned self] bytes in unsafe receive(bytes) }
         stream.onRoom = { [unowned self] in pump() }
         stream.onFailure = { [unowned self] failure in
             end(failure == .unintelligible ? .protocolError : .unreachable)
         }
-        timer = loop.schedule(after: Self.patience) { [weak self] in self?.close(.timedOut) }
+        timer = loop.schedule(after: Self.handshakeTimeout) { [weak self] in self?.close(.timedOut) }
     }
 
     deinit {
@@ -211,14 +211,14 @@ final class PeerLink {
     /// \`send\` sends a datagram to a place, and loses it where there is no room.
     func admitContent(send: @escaping ([UInt8], nwp_end) -> Void) {
         admitsContent = true
-        guard let place = PeerAddress(remote)?.end(port: port) else { return }
-        datagrams = DatagramPath(isDialer: isDialer, export: export) { send($0, place) }
-        datagrams?.ask()
+        guard let destination = PeerAddress(remote)?.end(port: port) else { return }
+        datagrams = DatagramPath(isDialer: isDialer, export: export) { send($0, destination) }
+        datagrams?.sendCheck()
     }
 
     /// Takes a datagram of anybody.
-    func take(datagram: [UInt8]) {
-        guard let message = datagrams?.take(datagram, at: loop.clock.boot), !isClosed else { return }
+    func receive(datagram: [UInt8]) {
+        guard let message = datagrams?.receive(datagram, at: loop.clock.boot), !isClosed else { return }
         deliver(unreliable: message)
     }
 
@@ -278,7 +278,7 @@ final class PeerLink {
             if let leaving, scheduler.isEmpty { return close(leaving) }
             guard !scheduler.isIdle else { return }
             scratch.removeAll(keepingCapacity: true)
-            let gone = scheduler.take(room: min(stream.room, Frame.maximumPayload), into: &scratch)
+            let gone = scheduler.dequeue(room: min(stream.room, Frame.maximumPayload), into: &scratch)
             stream.write(scratch)
             for (channel, count) in gone {
                 if channel == Channel.messages { outbox?.gone(count) }
@@ -291,7 +291,7 @@ final class PeerLink {
     private func fetch() {
         guard let outbox, admitsContent else { return }
         let room = Self.lowWater - scheduler.waiting(on: Channel.messages)
-        let (reliable, unreliable) = outbox.take(room: max(room, 0))
+        let (reliable, unreliable) = outbox.dequeue(room: max(room, 0))
         for message in reliable {
             scheduler.addMessage(message, on: Channel.messages)
             outbox.gone(MessageOutbox.overhead)
@@ -303,8 +303,8 @@ final class PeerLink {
 
     // MARK: - Receiving
 
-    private func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        lastHeard = loop.clock.boot
+    private func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        lastSeen = loop.clock.boot
         lastLateness = loop.lateness
         unsafe reader.append(bytes)
         do throws(FrameError) {
@@ -411,10 +411,10 @@ final class PeerLink {
         timer = loop.schedule(after: Self.pingInterval) { [weak self] in
             guard let self, !isClosed else { return }
             // What came late by our own fault is no silence of the peer's.
-            let silent = loop.clock.boot - lastHeard - (loop.lateness - lastLateness)
-            if silent >= Self.silence { return end(.unreachable) }
+            let silent = loop.clock.boot - lastSeen - (loop.lateness - lastLateness)
+            if silent >= Self.inactivityTimeout { return end(.unreachable) }
             if silent >= Self.pingInterval / 2 { send(Frame(kind: .ping)) }
-            datagrams?.ask()
+            datagrams?.sendCheck()
             listen()
         }
     }
@@ -431,7 +431,7 @@ final class PeerLink {
         guard stream.isOpen, !scheduler.isEmpty, !isClosed else { return close(reason) }
         leaving = reason
         // The loop keeps it until then.
-        loop.schedule(after: Self.patience) { [self] in close(reason) }
+        loop.schedule(after: Self.handshakeTimeout) { [self] in close(reason) }
         pump()
     }
 
@@ -440,7 +440,7 @@ final class PeerLink {
         guard !isClosed else { return }
         if stream.isOpen {
             var output: [UInt8] = []
-            _ = scheduler.take(room: 0, into: &output)
+            _ = scheduler.dequeue(room: 0, into: &output)
             ControlMessage.bye(reason).frame().append(to: &output)
             stream.write(output)
         }

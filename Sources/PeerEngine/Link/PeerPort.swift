@@ -14,11 +14,11 @@ internal import LinuxIO
     private let buffer: LinkBuffer
     private let stream: Int32
     private let datagrams: Int32
-    private var watches: [EventLoop.Watch] = []
+    private var registrations: [EventLoop.Watch] = []
 
     private static let attempts = 32
     /// How much is taken in one turn, so that others have theirs.
-    private static let turn = 64
+    private static let maximumPerTick = 64
     private static let pause = Duration.milliseconds(100)
 
     init(loop: EventLoop, buffer: LinkBuffer) throws(Errno) {
@@ -26,8 +26,8 @@ internal import LinuxIO
         self.buffer = buffer
         (stream, datagrams, number) = try Self.open()
         do throws(Errno) {
-            watches.append(try loop.watch(stream, for: .readable) { [weak self] _ in self?.accept() })
-            watches.append(try loop.watch(datagrams, for: .readable) { [weak self] _ in self?.receive() })
+            registrations.append(try loop.watch(stream, for: .readable) { [weak self] _ in self?.accept() })
+            registrations.append(try loop.watch(datagrams, for: .readable) { [weak self] _ in self?.receive() })
         } catch {
             close()
             throw error
@@ -37,7 +37,7 @@ internal import LinuxIO
     deinit { close() }
 
     private func close() {
-        for watch in watches { loop.unwatch(watch) }
+        for registration in registrations { loop.unwatch(registration) }
         Glibc.close(stream)
         Glibc.close(datagrams)
     }
@@ -85,7 +85,7 @@ internal import LinuxIO
     }
 
     private func accept() {
-        for _ in 0..<Self.turn {
+        for _ in 0..<Self.maximumPerTick {
             var peer = nwp_end()
             let descriptor = unsafe nwp_flow_accept(stream, &peer)
             guard descriptor >= 0 else {
@@ -98,20 +98,20 @@ internal import LinuxIO
 
     /// There is no descriptor for who calls: without a pause the loop would do nothing but try.
     private func rest() {
-        guard let watch = watches.first else { return }
-        try? loop.change(watch, to: [])
+        guard let registration = registrations.first else { return }
+        try? loop.change(registration, to: [])
         loop.schedule(after: Self.pause) { [weak self] in
-            guard let self, let watch = watches.first else { return }
-            try? loop.change(watch, to: .readable)
+            guard let self, let registration = registrations.first else { return }
+            try? loop.change(registration, to: .readable)
         }
     }
 
     private func receive() {
-        for _ in 0..<Self.turn {
-            var arrival = nwp_arrival()
-            let count = unsafe nwp_flow_receive(datagrams, buffer.wire.baseAddress, buffer.wire.count, &arrival)
+        for _ in 0..<Self.maximumPerTick {
+            var datagram = nwp_flow_datagram()
+            let count = unsafe nwp_flow_receive(datagrams, buffer.wire.baseAddress, buffer.wire.count, &datagram)
             guard count >= 0 else { return }
-            unsafe onDatagram(UnsafeRawBufferPointer(rebasing: buffer.wire[..<count]), arrival.source)
+            unsafe onDatagram(UnsafeRawBufferPointer(rebasing: buffer.wire[..<count]), datagram.source)
         }
     }
 

@@ -43,8 +43,8 @@ internal import LinuxIO
     private let loop: EventLoop
     private let buffer: LinkBuffer
     private let descriptor: Int32
-    private var watch: EventLoop.Watch?
-    private var interest: EventLoop.Interest = []
+    private var registration: EventLoop.Watch?
+    private var registeredEvents: EventLoop.Interest = []
     private let end: TLSEnd
     private(set) var isOpen = false
     private var isFinishing = false
@@ -55,9 +55,9 @@ internal import LinuxIO
 
     /// More than this is not taken while the wire has no room.
     private static let enough = 256 << 10
-    private static let farewell = Duration.seconds(3)
+    private static let closeTimeout = Duration.seconds(3)
     /// How much is read in one turn, so that other connections have theirs.
-    private static let turn = 1 << 20
+    private static let bytesPerTick = 1 << 20
 
     /// Takes ownership of a connected socket.
     /// - Throws: The error of epoll_ctl(2), or `ENOMEM`; the socket is closed then.
@@ -78,7 +78,7 @@ internal import LinuxIO
         self.end = end
         _ = nwp_flow_option(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
         do throws(Errno) {
-            watch = try loop.watch(descriptor, for: []) { [weak self] readiness in self?.take(readiness) }
+            registration = try loop.watch(descriptor, for: []) { [weak self] readiness in self?.handle(readiness) }
         } catch {
             Glibc.close(descriptor)
             throw error
@@ -109,11 +109,11 @@ internal import LinuxIO
     }
 
     /// How many bytes more should be given now.
-    var room: Int { watch == nil || isFinishing ? 0 : max(Self.enough - (output.count - offset), 0) }
+    var room: Int { registration == nil || isFinishing ? 0 : max(Self.enough - (output.count - offset), 0) }
 
     /// Takes content for the peer; it goes as there is room.
     func write(_ bytes: [UInt8]) {
-        guard watch != nil, !isFinishing, !bytes.isEmpty else { return }
+        guard registration != nil, !isFinishing, !bytes.isEmpty else { return }
         guard end.write(bytes) else { return fail(.broken) }
         flush()
     }
@@ -122,45 +122,45 @@ internal import LinuxIO
     ///
     /// What still comes is read and dropped: close(2) with unread bytes resets a connection, and the last words are lost.
     func finish() {
-        guard watch != nil, !isFinishing else { return }
+        guard registration != nil, !isFinishing else { return }
         isFinishing = true
         (onOpen, onRoom, onFailure) = ({}, {}, { _ in })
         unsafe onInput = { _ in true }
         end.finish()
         // The loop keeps it until then.
-        timer = loop.schedule(after: Self.farewell) { [self] in close() }
+        timer = loop.schedule(after: Self.closeTimeout) { [self] in close() }
         flush()
     }
 
     /// Closes at once.
     func close() {
-        guard let watch else { return }
+        guard let registration else { return }
         if let timer { loop.cancel(timer) }
         timer = nil
-        loop.unwatch(watch)
-        self.watch = nil
+        loop.unwatch(registration)
+        self.registration = nil
         Glibc.close(descriptor)
     }
 
     private func fail(_ failure: Failure) {
-        guard watch != nil else { return }
+        guard registration != nil else { return }
         close()
         onFailure(failure)
     }
 
-    private func take(_ readiness: EventLoop.Readiness) {
+    private func handle(_ readiness: EventLoop.Readiness) {
         if isFinishing { return drain(readiness) }
         if readiness.contains(.writable) {
             flush()
             if isOpen, room > 0 { onRoom() }
         }
-        guard watch != nil else { return }
+        guard registration != nil else { return }
         if !readiness.isDisjoint(with: [.readable, .peerClosed, .failed]) { advance() }
     }
 
     private func drain(_ readiness: EventLoop.Readiness) {
         if readiness.contains(.writable) { flush() }
-        guard watch != nil, !readiness.isDisjoint(with: [.readable, .peerClosed, .failed]) else { return }
+        guard registration != nil, !readiness.isDisjoint(with: [.readable, .peerClosed, .failed]) else { return }
         let count = unsafe nwp_flow_read(descriptor, buffer.wire.baseAddress, buffer.wire.count)
         if count == 0 || count < 0 && Errno(Int32(count)) != .again { close() }
     }
@@ -168,7 +168,7 @@ internal import LinuxIO
     /// Reads what has come, and goes on with the handshake or with content.
     private func advance() {
         var total = 0
-        while watch != nil, total < Self.turn {
+        while registration != nil, total < Self.bytesPerTick {
             if !isOpen {
                 guard let isOver = end.handshake() else {
                     flush()
@@ -183,7 +183,7 @@ internal import LinuxIO
             } else {
                 guard readContent() else { return }
             }
-            guard watch != nil else { break }
+            guard registration != nil else { break }
             let count = unsafe nwp_flow_read(descriptor, buffer.wire.baseAddress, buffer.wire.count)
             guard count != 0 else { return fail(.broken) }
             guard count > 0 else {
@@ -198,7 +198,7 @@ internal import LinuxIO
 
     /// - Returns: Whether to go on.
     private func readContent() -> Bool {
-        while watch != nil {
+        while registration != nil {
             switch unsafe end.read(into: buffer.content) {
             case nil: return true
             case .bytes(let count):
@@ -218,7 +218,7 @@ internal import LinuxIO
     }
 
     private func flush() {
-        guard watch != nil else { return }
+        guard registration != nil else { return }
         let count = end.outputCount
         if count > 0 {
             if offset == output.count {
@@ -228,8 +228,8 @@ internal import LinuxIO
                 output.removeFirst(offset)
                 offset = 0
             }
-            unsafe output += [UInt8](unsafeUninitializedCapacity: count) { room, taken in
-                taken = unsafe end.take(into: UnsafeMutableRawBufferPointer(room))
+            unsafe output += [UInt8](unsafeUninitializedCapacity: count) { room, initialized in
+                initialized = unsafe end.drain(into: UnsafeMutableRawBufferPointer(room))
             }
         }
         while offset < output.count {
@@ -249,8 +249,8 @@ internal import LinuxIO
     private func expect() {
         var wanted: EventLoop.Interest = .readable
         if offset < output.count { wanted.insert(.writable) }
-        guard let watch, wanted != interest else { return }
-        interest = wanted
-        try? loop.change(watch, to: wanted)
+        guard let registration, wanted != registeredEvents else { return }
+        registeredEvents = wanted
+        try? loop.change(registration, to: wanted)
     }
 }

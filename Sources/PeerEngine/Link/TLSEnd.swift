@@ -55,8 +55,8 @@ internal import CTLSShims
     var outputCount: Int { unsafe nwp_tls_output(raw) }
 
     /// Takes bytes for the wire.
-    func take(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-        unsafe nwp_tls_take(raw, buffer.baseAddress, buffer.count)
+    func drain(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        unsafe nwp_tls_drain(raw, buffer.baseAddress, buffer.count)
     }
 
     /// What reading found.

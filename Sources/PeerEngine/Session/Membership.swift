@@ -50,7 +50,7 @@ struct Membership: Sendable {
 
     /// A member tells with whom it is connected.
     /// - Returns: Those that are new, and ours to be called.
-    mutating func heard(_ keys: Set<PeerKey>, from member: PeerKey) -> Set<PeerKey> {
+    mutating func receive(_ keys: Set<PeerKey>, from member: PeerKey) -> Set<PeerKey> {
         guard members.contains(member) else { return [] }
         let new = keys.subtracting(named[member] ?? [])
         named[member] = keys

@@ -17,9 +17,9 @@ package final class PeerHost {
     private let buffer = LinkBuffer()
     private var lastNumber: UInt64 = 0
     private let port: PeerPort
-    private var strangers = Strangers()
-    private var arrivals: [UInt64: PeerArrival] = [:]
-    private var lastArrival: UInt64 = 0
+    private var unauthenticated = UnauthenticatedPeers()
+    private var inbound: [UInt64: InboundHandshake] = [:]
+    private var lastInboundID: UInt64 = 0
     private var advertisers: [WeakReference<PeerAdvertiser>] = []
     private var sessions: [SessionID: WeakReference<PeerSession>] = [:]
     /// Who may send datagrams, by what they are known by; two may happen to have the same.
@@ -93,7 +93,7 @@ package final class PeerHost {
 
     private func receive(_ datagram: [UInt8]) {
         guard let tag = DatagramCodec.tag(of: datagram) else { return }
-        for link in receivers[tag] ?? [] { link.object?.take(datagram: datagram) }
+        for link in receivers[tag] ?? [] { link.object?.receive(datagram: datagram) }
     }
 
     // MARK: - Who is here
@@ -126,41 +126,43 @@ package final class PeerHost {
 
     /// Refuses what a peer has invited us to, since ours is the one.
     func refuseInvitations(from key: PeerKey, serviceType: String) {
-        for arrival in Array(arrivals.values) { arrival.refuseInvitation(from: key, serviceType: serviceType) }
+        for handshake in Array(inbound.values) { handshake.refuseInvitation(from: key, serviceType: serviceType) }
     }
 
     // MARK: - Who knocks
 
     private func accept(_ descriptor: Int32, from end: nwp_end) {
-        lastArrival += 1
-        let id = lastArrival
+        lastInboundID += 1
+        let id = lastInboundID
         guard let address = PeerAddress(end)?.address else {
             Glibc.close(descriptor)
             return
         }
-        switch strangers.admit(id, from: address) {
+        switch unauthenticated.admit(id, from: address) {
         case .refused:
             Glibc.close(descriptor)
             return
-        case .replacing(let other): arrivals.removeValue(forKey: other)?.drop()
+        case .replacing(let other): inbound.removeValue(forKey: other)?.drop()
         case .admitted: break
         }
-        guard let link = makeLink(descriptor, isDialer: false, expected: nil) else { return forgetStranger(id) }
-        let arrival = PeerArrival(id, link, host: self)
-        arrivals[id] = arrival
-        arrival.start()
+        guard let link = makeLink(descriptor, isDialer: false, expected: nil) else { return forgetUnauthenticated(id) }
+        let handshake = InboundHandshake(id, link, host: self)
+        inbound[id] = handshake
+        handshake.start()
     }
 
     /// One has said what it wants, or has gone: it counts no more among those that have not.
-    func forgetStranger(_ id: UInt64) { strangers.forget(id) }
+    func forgetUnauthenticated(_ id: UInt64) { unauthenticated.forget(id) }
 
-    func allowsInvitation(from key: PeerKey) -> Bool { strangers.allowsInvitation(from: key, at: loop.clock.boot) }
+    func allowsInvitation(from key: PeerKey) -> Bool {
+        unauthenticated.allowsInvitation(from: key, at: loop.clock.boot)
+    }
 
-    func answered(_ key: PeerKey, isAccepted: Bool) { strangers.answered(key, isAccepted: isAccepted) }
+    func answered(_ key: PeerKey, isAccepted: Bool) { unauthenticated.answered(key, isAccepted: isAccepted) }
 
     /// One is somebody else's from now on, or has gone.
     func forget(_ id: UInt64) {
-        forgetStranger(id)
-        arrivals[id] = nil
+        forgetUnauthenticated(id)
+        inbound[id] = nil
     }
 }

@@ -40,7 +40,7 @@ package final class PeerSession {
     private let onEvent: (SessionEvent) -> Void
     private var membership: Membership
     private var entries: [PeerKey: Entry] = [:]
-    private var approaches: [PeerKey: PeerApproach] = [:]
+    private var outbound: [PeerKey: OutboundHandshake] = [:]
     /// Those who wait to be named.
     private var joining: [PeerKey: Joining] = [:]
     /// Those whom the program named, and until when.
@@ -86,40 +86,46 @@ package final class PeerSession {
             if problem != .duplicate { onEvent(.notConnected(peer, problem)) }
             return
         }
-        let request = PeerApproach.Request.invitation(serviceType: serviceType, context: context)
-        approach(peer, at: addresses, port: port, request, timeout: timeout) { [unowned self] reason in
+        let request = OutboundHandshake.Request.invitation(serviceType: serviceType, context: context)
+        startHandshake(peer, at: addresses, port: port, request, timeout: timeout) { [unowned self] reason in
             // The peer's own invitation is under way, or it is here already.
             if reason != .duplicate { onEvent(.notConnected(peer, reason)) }
         }
     }
 
     /// Connects with a peer of which the program knows all that is needed, and which does the same.
-    package func connect(_ place: PeerPlace, timeout: Duration) {
-        if let problem = problem(with: place.peer.key) {
-            if problem != .duplicate { onEvent(.notConnected(place.peer, problem)) }
+    package func connect(_ endpoint: PeerEndpoint, timeout: Duration) {
+        if let problem = problem(with: endpoint.peer.key) {
+            if problem != .duplicate { onEvent(.notConnected(endpoint.peer, problem)) }
             return
         }
-        let key = place.peer.key
+        let key = endpoint.peer.key
         forgetInvited(key)
         membership.expect(key)
         invited[key] = (
-            place.peer,
+            endpoint.peer,
             host.loop.schedule(after: timeout) { [unowned self] in giveUp(key, .timedOut) }
         )
-        if membership.calls(key) { join(place) } else { admitJoining() }
+        if membership.calls(key) { join(endpoint) } else { admitJoining() }
     }
 
     /// Calls a peer that the program named; the peer's program may name us a moment later.
-    private func join(_ place: PeerPlace) {
-        let request = PeerApproach.Request.join(place.session)
-        approach(place.peer, at: place.addresses, port: place.port, request, timeout: Self.longestJoining) {
+    private func join(_ endpoint: PeerEndpoint) {
+        let request = OutboundHandshake.Request.join(endpoint.session)
+        startHandshake(
+            endpoint.peer,
+            at: endpoint.addresses,
+            port: endpoint.port,
+            request,
+            timeout: Self.longestJoining
+        ) {
             [unowned self] reason in
-            guard reason == .unknownSession, membership.isInvited(place.peer.key) else {
-                return giveUp(place.peer.key, reason)
+            guard reason == .unknownSession, membership.isInvited(endpoint.peer.key) else {
+                return giveUp(endpoint.peer.key, reason)
             }
             host.loop.schedule(after: Self.retry) { [weak self] in
-                guard let self, membership.isInvited(place.peer.key) else { return }
-                join(place)
+                guard let self, membership.isInvited(endpoint.peer.key) else { return }
+                join(endpoint)
             }
         }
     }
@@ -127,7 +133,7 @@ package final class PeerSession {
     private func giveUp(_ key: PeerKey, _ reason: RefusalReason) {
         guard let peer = invited[key]?.peer else { return }
         forgetInvited(key)
-        approaches.removeValue(forKey: key)?.cancel()
+        outbound.removeValue(forKey: key)?.cancel()
         if entries[key] == nil { onEvent(.notConnected(peer, reason)) }
     }
 
@@ -139,9 +145,9 @@ package final class PeerSession {
     /// Gives up connecting with a peer.
     package func cancelConnect(_ key: PeerKey) {
         giveUp(key, .left)
-        if let approach = approaches.removeValue(forKey: key) {
-            approach.cancel()
-            onEvent(.notConnected(approach.peer, .left))
+        if let handshake = outbound.removeValue(forKey: key) {
+            handshake.cancel()
+            onEvent(.notConnected(handshake.peer, .left))
         }
         if let entry = entries[key], case .proving = entry.progress { entry.link.close(.left) }
     }
@@ -149,20 +155,20 @@ package final class PeerSession {
     package var isFull: Bool { membership.isFull }
 
     /// What others need to connect with this session.
-    package func place(at addresses: [PeerAddress]) -> PeerPlace {
-        PeerPlace(peer: host.info, session: id, addresses: addresses, port: host.portNumber)
+    package func endpoint(at addresses: [PeerAddress]) -> PeerEndpoint {
+        PeerEndpoint(peer: host.info, session: id, addresses: addresses, port: host.portNumber)
     }
 
-    private func approach(
+    private func startHandshake(
         _ peer: PeerInfo,
         at addresses: [PeerAddress],
         port: UInt16,
-        _ request: PeerApproach.Request,
+        _ request: OutboundHandshake.Request,
         timeout: Duration,
         onRefusal: @escaping (RefusalReason) -> Void
     ) {
-        guard approaches[peer.key] == nil else { return }
-        approaches[peer.key] = PeerApproach(
+        guard outbound[peer.key] == nil else { return }
+        outbound[peer.key] = OutboundHandshake(
             peer,
             at: addresses.map { $0.end(port: port) },
             request: request,
@@ -170,7 +176,7 @@ package final class PeerSession {
             timeout: timeout,
             host: host
         ) { [unowned self] result in
-            approaches[peer.key] = nil
+            outbound[peer.key] = nil
             switch result {
             case .success(let (link, theirs)): attach(link, PeerInfo(key: peer.key, name: link.name), theirs)
             case .failure(let refusal): onRefusal(refusal.reason)
@@ -187,16 +193,16 @@ package final class PeerSession {
     }
 
     func hasInvited(_ key: PeerKey, serviceType: String) -> Bool {
-        approaches[key]?.isInvitation(to: serviceType) == true && approaches[key]?.hasAsked == true
+        outbound[key]?.isInvitation(to: serviceType) == true && outbound[key]?.hasSentRequest == true
     }
 
     func cancelInvitation(of key: PeerKey, serviceType: String) {
-        if approaches[key]?.isInvitation(to: serviceType) == true { approaches.removeValue(forKey: key)?.cancel() }
+        if outbound[key]?.isInvitation(to: serviceType) == true { outbound.removeValue(forKey: key)?.cancel() }
     }
 
     /// Somebody asks to join; it may have to wait until a member names it.
     func join(_ link: PeerLink, _ peer: PeerInfo, _ theirs: SessionID) {
-        let isInvited = if case .invitation? = approaches[peer.key]?.request { true } else { false }
+        let isInvited = if case .invitation? = outbound[peer.key]?.request { true } else { false }
         let problem = isInvited ? .duplicate : problem(with: peer.key, from: theirs)
         guard problem == nil, joining.count < Self.mostJoining, joining[peer.key] == nil else {
             link.send(.decline(problem ?? .tooMany))
@@ -248,7 +254,7 @@ package final class PeerSession {
         }
         forgetInvited(peer.key)
         // Both may have invited: a call that is still under way would bring back who leaves.
-        approaches.removeValue(forKey: peer.key)?.cancel()
+        outbound.removeValue(forKey: peer.key)?.cancel()
         let connection = host.makeNumber()
         let transfers = PeerTransfers(link, connection: connection, files: host.files) { [unowned self] in
             onEvent(.transfer(peer, $0))
@@ -260,7 +266,7 @@ package final class PeerSession {
             connection: connection,
             transfers: transfers
         )
-        link.onEvent = { [unowned self] event in take(event, from: peer.key) }
+        link.onEvent = { [unowned self] event in handle(event, from: peer.key) }
         onEvent(.connecting(peer))
         host.loop.schedule(after: Self.longestProving) { [weak self] in
             guard let self, let entry = entries[peer.key], entry.connection == connection else { return }
@@ -279,7 +285,7 @@ package final class PeerSession {
     /// Each end signs something else, so that one cannot show the other's proof.
     private static func proofLabel(isDialer: Bool) -> String { proofLabel + (isDialer ? " dialer" : " listener") }
 
-    private func take(_ event: LinkEvent, from key: PeerKey) {
+    private func handle(_ event: LinkEvent, from key: PeerKey) {
         guard let entry = entries[key] else { return }
         switch event {
         case .certificate(let bytes):
@@ -288,7 +294,7 @@ package final class PeerSession {
             else { return entry.link.close(.protocolError) }
             entries[key]?.chain.append(bytes)
         case .proof(let signature): prove(entry, signature)
-        case .control(.members(let members)): hear(members, from: entry)
+        case .control(.members(let members)): receive(members, from: entry)
         case .message(let bytes):
             // A datagram may overtake what makes its sender a member.
             guard case .connected = entry.progress else { return entry.link.consumeMessages(1, bytes: bytes.count) }
@@ -296,7 +302,7 @@ package final class PeerSession {
         case .closed(let reason): lose(key, reason)
         case .channelOpened, .chunk, .ended, .reset, .done, .room:
             guard case .connected = entry.progress else { return entry.link.close(.protocolError) }
-            entry.transfers.take(event)
+            entry.transfers.handle(event)
         case .opened, .control, .context: entry.link.close(.protocolError)
         }
     }
@@ -326,7 +332,7 @@ package final class PeerSession {
         if isReady { connect(key) }
     }
 
-    private func hear(_ members: [ControlMessage.Member], from entry: Entry) {
+    private func receive(_ members: [ControlMessage.Member], from entry: Entry) {
         let key = entry.peer.key
         entries[key]?.named = members
         switch entry.progress {
@@ -339,7 +345,7 @@ package final class PeerSession {
 
     /// A member has named others: those that are new are called, or let in.
     private func meet(_ members: [ControlMessage.Member], of key: PeerKey) {
-        let new = membership.heard(Set(members.map(\.key)), from: key)
+        let new = membership.receive(Set(members.map(\.key)), from: key)
         admitJoining()
         for member in members where new.contains(member.key) { call(member, triesLeft: Self.mostTries) }
     }
@@ -347,11 +353,17 @@ package final class PeerSession {
     /// Calls somebody whom a member named; what comes of it is told once it is about to be in.
     private func call(_ member: ControlMessage.Member, triesLeft: Int) {
         guard membership.isNamed(member.key), problem(with: member.key) == nil,
-            membership.count + approaches.count < Membership.maximum
+            membership.count + outbound.count < Membership.maximum
         else { return }
         let addresses = PeerAddress.expand(member.addresses, scopes: host.scopes)
         let peer = PeerInfo(key: member.key, name: member.name)
-        approach(peer, at: addresses, port: member.port, .join(member.session), timeout: PeerLink.patience) {
+        startHandshake(
+            peer,
+            at: addresses,
+            port: member.port,
+            .join(member.session),
+            timeout: PeerLink.handshakeTimeout
+        ) {
             [unowned self] reason in
             guard reason != .duplicate, triesLeft > 1 else { return }
             host.loop.schedule(after: Self.retry) { [weak self] in self?.call(member, triesLeft: triesLeft - 1) }
@@ -362,7 +374,7 @@ package final class PeerSession {
         guard let entry = entries[key], let outbox = entry.link.outbox else { return }
         entries[key]?.progress = .connected
         onEvent(.connected(entry.peer, outbox))
-        tellMembers()
+        sendMembers()
         meet(entry.named, of: key)
     }
 
@@ -371,7 +383,7 @@ package final class PeerSession {
         membership.remove(key)
         entry.transfers.end()
         onEvent(.notConnected(entry.peer, reason))
-        tellMembers()
+        sendMembers()
     }
 
     private func list(for key: PeerKey) -> [ControlMessage.Member] {
@@ -389,7 +401,7 @@ package final class PeerSession {
         }
     }
 
-    private func tellMembers() {
+    private func sendMembers() {
         for entry in entries.values {
             if case .connected = entry.progress { entry.link.send(.members(list(for: entry.peer.key))) }
         }
@@ -410,8 +422,8 @@ package final class PeerSession {
 
     /// Takes leave of everybody; what was sent before goes first.
     package func disconnect() {
-        for approach in approaches.values { approach.cancel() }
-        approaches = [:]
+        for handshake in outbound.values { handshake.cancel() }
+        outbound = [:]
         for waiting in joining.values { drop(waiting, .left) }
         joining = [:]
         for key in invited.keys { forgetInvited(key) }

@@ -64,7 +64,7 @@ final class IncomingResource {
     }
 
     /// Takes a piece of it.
-    func take(_ bytes: [UInt8]) {
+    func append(_ bytes: [UInt8]) {
         received += UInt64(bytes.count)
         guard received <= size else { return finish(.failure(.incomplete)) }
         pieces.append(bytes)

@@ -66,12 +66,12 @@ final class OutgoingResource {
         guard link.waiting(on: channel) < Self.piece else { return }
         let (offset, count) = (offset, Int(min(UInt64(Self.piece), size - offset)))
         ticket = try? files.start({ FileJobs.Read(file: file, offset: offset, count: count) }) { [weak self] result in
-            self?.take(result, count)
+            self?.handle(result, count)
         }
         if ticket == nil { fail(.tooMany) }
     }
 
-    private func take(_ result: Result<[UInt8], any Error>, _ count: Int) {
+    private func handle(_ result: Result<[UInt8], any Error>, _ count: Int) {
         guard let channel else { return }
         ticket = nil
         switch result {

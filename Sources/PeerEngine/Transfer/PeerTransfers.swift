@@ -88,7 +88,7 @@ package final class PeerTransfers {
 
     private func pump(_ channel: UInt16) {
         while let source = sources[channel], case let room = link.room(on: channel), room > 0 {
-            switch source.take(upTo: min(room, Self.piece)) {
+            switch source.read(upTo: min(room, Self.piece)) {
             case .nothing: return
             case .bytes(let bytes): link.send(chunk: bytes, on: channel)
             case .end:
@@ -112,12 +112,12 @@ package final class PeerTransfers {
         receiving[channel]?.finish(.failure(.cancelled))
     }
 
-    func take(_ event: LinkEvent) {
+    func handle(_ event: LinkEvent) {
         switch event {
         case .channelOpened(let channel, let purpose): open(channel, purpose)
         case .chunk(let channel, let bytes):
             if let resource = receiving[channel] {
-                resource.take(bytes)
+                resource.append(bytes)
             } else if streams.contains(channel) {
                 onEvent(.streamBytes(id(channel), bytes))
             }

@@ -38,7 +38,7 @@ package enum TransferEvent {
 /// Where the bytes of a stream that is sent come from; used on the loop's thread.
 package protocol ByteSource: AnyObject {
     /// Takes what there is.
-    func take(upTo limit: Int) -> ByteSourceContent
+    func read(upTo limit: Int) -> ByteSourceContent
     /// Nobody reads any more.
     func fail(_ failure: TransferFailure)
 }

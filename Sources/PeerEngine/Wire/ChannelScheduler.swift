@@ -34,11 +34,11 @@ struct ChannelScheduler: Sendable {
 
     private var control: [Frame] = []
     private var channels: [UInt16: Channel] = [:]
-    private var turns: [UInt16] = []
-    private var firstTurn = 0
+    private var ready: [UInt16] = []
+    private var firstReady = 0
 
     /// Whether nothing at all can go now.
-    var isIdle: Bool { control.isEmpty && firstTurn == turns.count }
+    var isIdle: Bool { control.isEmpty && firstReady == ready.count }
     /// Whether nothing is left that has not gone.
     var isEmpty: Bool { control.isEmpty && channels.values.allSatisfy { $0.isEmpty && $0.ending == nil } }
 
@@ -58,7 +58,7 @@ struct ChannelScheduler: Sendable {
     mutating func closeChannel(_ id: UInt16) {
         guard let channel = channels.removeValue(forKey: id), channel.isPlanned else { return }
         // Its turn would be a second one of a channel that is opened under the same number.
-        turns[firstTurn...].removeAll { $0 == id }
+        ready[firstReady...].removeAll { $0 == id }
     }
 
     mutating func addMessage(_ bytes: [UInt8], on id: UInt16) {
@@ -108,28 +108,28 @@ struct ChannelScheduler: Sendable {
         // An empty message costs nothing.
         guard channel.credit > 0 || channel.pieces[channel.first].bytes.isEmpty else { return }
         channels[id]?.isPlanned = true
-        turns.append(id)
+        ready.append(id)
     }
 
     /// Appends what goes next, until there is nothing, or as much as `room` and a quantum more.
     /// - Returns: How many bytes of content went on which channel.
-    mutating func take(room: Int, into output: inout [UInt8]) -> [(channel: UInt16, count: Int)] {
+    mutating func dequeue(room: Int, into output: inout [UInt8]) -> [(channel: UInt16, count: Int)] {
         var gone: [(channel: UInt16, count: Int)] = []
         let start = output.count
         for frame in control { frame.append(to: &output) }
         control.removeAll(keepingCapacity: true)
-        while output.count - start < room, firstTurn < turns.count {
-            let id = turns[firstTurn]
-            firstTurn += 1
+        while output.count - start < room, firstReady < ready.count {
+            let id = ready[firstReady]
+            firstReady += 1
             guard channels[id] != nil else { continue }
             let count = serve(id, into: &output)
             if count > 0 { gone.append((id, count)) }
             for frame in control { frame.append(to: &output) }
             control.removeAll(keepingCapacity: true)
         }
-        if firstTurn > 64, firstTurn * 2 > turns.count {
-            turns.removeFirst(firstTurn)
-            firstTurn = 0
+        if firstReady > 64, firstReady * 2 > ready.count {
+            ready.removeFirst(firstReady)
+            firstReady = 0
         }
         return gone
     }
@@ -138,27 +138,27 @@ struct ChannelScheduler: Sendable {
     private mutating func serve(_ id: UInt16, into output: inout [UInt8]) -> Int {
         guard var channel = channels.removeValue(forKey: id) else { return 0 }
         channel.isPlanned = false
-        var allowance = Self.quantum
+        var deficit = Self.quantum
         var gone = 0
-        while !channel.isEmpty, allowance > 0 {
-            let place = channel.first
-            let left = channel.pieces[place].bytes.count - channel.pieces[place].offset
-            let count = min(left, allowance, channel.credit)
+        while !channel.isEmpty, deficit > 0 {
+            let index = channel.first
+            let left = channel.pieces[index].bytes.count - channel.pieces[index].offset
+            let count = min(left, deficit, channel.credit)
             guard count > 0 || left == 0 else { break }
-            let offset = channel.pieces[place].offset
+            let offset = channel.pieces[index].offset
             let isOver = count == left
-            let flags = isOver && channel.pieces[place].isMessage ? Frame.isLast : 0
-            let kind = channel.pieces[place].kind
+            let flags = isOver && channel.pieces[index].isMessage ? Frame.isLast : 0
+            let kind = channel.pieces[index].kind
             Frame.appendHeader(kind, flags: flags, channel: id, count: count, to: &output)
-            output += channel.pieces[place].bytes[offset..<offset + count]
-            channel.pieces[place].offset += count
+            output += channel.pieces[index].bytes[offset..<offset + count]
+            channel.pieces[index].offset += count
             channel.credit -= count
             // A header costs as much as its bytes, so that empty messages end a turn, too.
-            allowance -= min(count + Frame.headerLength, allowance)
+            deficit -= min(count + Frame.headerLength, deficit)
             channel.waiting -= count
             gone += count
             guard isOver else { continue }
-            channel.pieces[place].bytes = []
+            channel.pieces[index].bytes = []
             channel.first += 1
         }
         if channel.first > 256, channel.first * 2 > channel.pieces.count {

@@ -205,8 +205,8 @@ internal import LinuxIO
 
     private var moments: RequestMoments {
         guard let raw = unsafe raw else { return lastMoments }
-        var found = nwp_curl_moments()
-        unsafe nwp_curl_moments(raw, &found)
+        var found = nwp_curl_timings()
+        unsafe nwp_curl_timings(raw, &found)
         return RequestMoments(
             resolved: found.resolved,
             connected: found.connected,

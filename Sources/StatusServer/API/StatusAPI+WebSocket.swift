@@ -78,7 +78,7 @@ extension StatusAPI {
         switch refusal {
         case .badKey:
             return HTTPResponse(Problem(status: 400, detail: "Sec-WebSocket-Key must be 16 bytes in base 64, once."))
-        case .notAsked, .otherVersion:
+        case .notRequested, .otherVersion:
             let detail = "This route is a WebSocket of version 13; /api/v1/events has the same over plain HTTP."
             return HTTPResponse(
                 Problem(status: 426, detail: detail),

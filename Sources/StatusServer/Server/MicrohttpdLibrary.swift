@@ -63,7 +63,7 @@ internal import LinuxIO
                         unsafe settings.key = key.baseAddress
                         unsafe settings.authorities = authorities == nil ? nil : authorityBytes.baseAddress
                         unsafe settings.priorities = priorities
-                        unsafe settings.asks = tls.clientAuthentication == .none ? 0 : 1
+                        unsafe settings.requests_certificate = tls.clientAuthentication == .none ? 0 : 1
                         let requires: [TLSSettings.ClientAuthentication] = [.requireAny, .requireAndVerify]
                         unsafe settings.requires = requires.contains(tls.clientAuthentication) ? 1 : 0
                         unsafe settings.verifies = tls.clientAuthentication.verifies ? 1 : 0

@@ -34,7 +34,7 @@ final class EventSocket {
             case .closed, .failed: break
             }
         }
-        let answer = connection.takeOutput()
+        let answer = connection.drainOutput()
         guard !answer.isEmpty else { return }
         // A client that closes gets its answer before what was queued for it; one that is too far behind to be
         // answered is dropped by the next event.

@@ -37,12 +37,12 @@ struct EventFeed {
 
     mutating func begin(after position: String?) { self.position = position }
 
-    mutating func take(_ line: some StringProtocol) -> Action {
+    mutating func receive(_ line: some StringProtocol) -> Action {
         guard let event = try? JSONValue(parsing: Array(line.utf8)) else { return .malformed }
-        return take(event)
+        return receive(event)
     }
 
-    mutating func take(_ event: JSONValue) -> Action {
+    mutating func receive(_ event: JSONValue) -> Action {
         guard let name = event["event"]?.string, let id = Self.id(of: event) else { return .malformed }
         if name == "stream.closed" { return .ended(reason: event["closed"]?.text("reason") ?? "") }
         position = id

@@ -20,16 +20,16 @@ struct EventFollower {
 
     /// Hands over what there is, page by page, and returns.
     mutating func readPast(_ show: (JSONValue) throws(CommandFailure) -> Void) throws(CommandFailure) {
-        var place = since
-        while let start = place, !feed.isDone {
+        var position = since
+        while let start = position, !feed.isDone {
             let query = [("since", start), ("limit", "1000"), ("event", feed.serverFilter)] as [(String, String?)]
             let target = RequestText.target("/api/v1/events", query.map { (name: $0.0, value: $0.1) })
             let page = try connection.get(target, fields: [("Accept", "application/json")]).value
             for event in page.list("events") where !feed.isDone {
-                if case .show(let event) = feed.take(event) { try show(event) }
+                if case .show(let event) = feed.receive(event) { try show(event) }
             }
             let next = page["next"]?.string
-            place = next == start ? nil : next
+            position = next == start ? nil : next
         }
     }
 
@@ -80,7 +80,7 @@ struct EventFollower {
         var feed = feed
         defer { self.feed = feed }
         try connection.client.stream(target, fields: fields, tick: { tick(false) }) { line in
-            switch feed.take(line) {
+            switch feed.receive(line) {
             case .show(let event): show(event)
             case .ended(let reason): ended(reason)
             case .skip, .malformed: break

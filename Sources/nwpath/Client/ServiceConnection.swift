@@ -22,7 +22,7 @@ struct ServiceConnection {
     static let standardTimeout = Duration.seconds(5)
 
     /// Where the daemon may be; the one that answered, once one has.
-    private(set) var places: [StatusClient.Endpoint]
+    private(set) var endpoints: [StatusClient.Endpoint]
     /// Where else to ask when a standard socket refuses; `nil` for root, whom it never refuses, and where somebody said
     /// whom to ask.
     private var standardURL: String?
@@ -55,14 +55,14 @@ struct ServiceConnection {
             throw CommandFailure("give --socket or --url, not both", .usage)
         }
         if let socket = common.socket {
-            places = [.unix(path: socket.hasPrefix("unix:") ? String(socket.dropFirst(5)) : socket)]
+            endpoints = [.unix(path: socket.hasPrefix("unix:") ? String(socket.dropFirst(5)) : socket)]
         } else if let url = common.url {
-            places = [try Self.place(url, from: "--url")]
+            endpoints = [try Self.endpoint(url, from: "--url")]
         } else if let url = environment["NWPATH_URL"], !url.isEmpty {
-            places = [try Self.place(url, from: "NWPATH_URL")]
+            endpoints = [try Self.endpoint(url, from: "NWPATH_URL")]
         } else {
             let paths = StandardPaths(userID: userID, environment: environment)
-            places = paths.clientSockets.map { .unix(path: $0) }
+            endpoints = paths.clientSockets.map { .unix(path: $0) }
             standardURL = userID == 0 ? nil : Self.standardURL
             isStandard = true
         }
@@ -71,7 +71,7 @@ struct ServiceConnection {
     /// Where the service listens besides its socket unless it is told otherwise.
     private static let standardURL = "http://127.0.0.1:8353"
 
-    private static func place(_ url: String, from source: String) throws(CommandFailure) -> StatusClient.Endpoint {
+    private static func endpoint(_ url: String, from source: String) throws(CommandFailure) -> StatusClient.Endpoint {
         if url.hasPrefix("unix:/") { return .unix(path: String(url.dropFirst(5))) }
         let schemes = ["http://", "https://"]
         guard schemes.contains(where: { url.hasPrefix($0) && url.count > $0.count }),
@@ -86,7 +86,7 @@ struct ServiceConnection {
     /// The standard socket that is there first, where it belongs to another user; `nil` for root, who may use all.
     var foreignSocket: String? {
         guard isStandard, geteuid() != 0 else { return nil }
-        for case .unix(let path) in places {
+        for case .unix(let path) in endpoints {
             var facts = stat()
             guard unsafe stat(path, &facts) == 0 else { continue }
             return facts.st_uid == geteuid() ? nil : path
@@ -95,7 +95,7 @@ struct ServiceConnection {
     }
 
     /// A client for the place that answered, or the first one.
-    var client: StatusClient { client(places[0]) }
+    var client: StatusClient { client(endpoints[0]) }
 
     private func client(_ endpoint: StatusClient.Endpoint) -> StatusClient {
         StatusClient(endpoint, timeout: timeout, fields: credentials, authorities: authorities)
@@ -172,22 +172,22 @@ struct ServiceConnection {
     ) throws(CommandFailure) -> StatusResponse {
         var refusals: [String] = []
         var isDenied = false
-        var rest = places
+        var rest = endpoints
         while !rest.isEmpty {
-            let place = rest.removeFirst()
+            let endpoint = rest.removeFirst()
             let started = KernelClock().boot
             do throws(StatusClientError) {
-                let response = try request(client(place))
+                let response = try request(client(endpoint))
                 if isVerbose {
                     let time = AgeText.of(KernelClock().boot - started)
-                    Terminal.complain("GET \(target) from \(place): status \(response.status), \(time)")
+                    Terminal.complain("GET \(target) from \(endpoint): status \(response.status), \(time)")
                 }
-                places = [place]
+                endpoints = [endpoint]
                 return response
-            } catch .notReachable(let place, let reason) {
-                refusals.append("\(place) (\(reason))")
-            } catch .permissionDenied(let place) {
-                refusals.append("\(place) (permission denied)")
+            } catch .notReachable(let endpoint, let reason) {
+                refusals.append("\(endpoint) (\(reason))")
+            } catch .permissionDenied(let endpoint) {
+                refusals.append("\(endpoint) (permission denied)")
                 // Those who may not open the socket may ask the address that everybody on this machine can.
                 if !isDenied, let standardURL { rest.append(.url(standardURL)) }
                 isDenied = true
@@ -217,7 +217,7 @@ struct ServiceConnection {
             let value = try JSONValue(parsing: response.body, limits: JSONLimits(size: 64 << 20))
             return Answer(value: value, bytes: response.body, tag: response.fields["etag"], date: response.date)
         } catch {
-            throw CommandFailure(.failed(place: places[0].description, reason: "\(error)"))
+            throw CommandFailure(.failed(endpoint: endpoints[0].description, reason: "\(error)"))
         }
     }
 }

@@ -30,7 +30,7 @@ internal import CCurl
             case .url(let url): url.hasSuffix("/") ? String(url.dropLast()) : url
             }
         guard let raw = unsafe nwp_curl_open(base + target) else {
-            throw .failed(place: client.endpoint.description, reason: "out of memory")
+            throw .failed(endpoint: client.endpoint.description, reason: "out of memory")
         }
         unsafe self.raw = raw
         if case .unix(let path) = client.endpoint { unsafe nwp_curl_unix_socket(raw, path) }
@@ -85,12 +85,12 @@ internal import CCurl
             raw,
             { context, bytes, count in
                 guard let request = unsafe StatusRequest.at(context) else { return 0 }
-                request.takeHead(unsafe Array(UnsafeRawBufferPointer(start: bytes, count: count)))
+                request.receiveHead(unsafe Array(UnsafeRawBufferPointer(start: bytes, count: count)))
                 return 1
             },
             { context, bytes, count in
                 guard let request = unsafe StatusRequest.at(context) else { return 0 }
-                return unsafe request.takeBody(UnsafeRawBufferPointer(start: bytes, count: count)) ? 1 : 0
+                return unsafe request.receiveBody(UnsafeRawBufferPointer(start: bytes, count: count)) ? 1 : 0
             },
             unsafe Unmanaged.passUnretained(self).toOpaque()
         )
@@ -101,14 +101,14 @@ internal import CCurl
         return unsafe Unmanaged<StatusRequest>.fromOpaque(context).takeUnretainedValue()
     }
 
-    private func takeHead(_ bytes: [UInt8]) {
+    private func receiveHead(_ bytes: [UInt8]) {
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return }
         let name = String(decoding: bytes[..<colon], as: UTF8.self).lowercased()
         let value = String(decoding: bytes[(colon + 1)...], as: UTF8.self)
         fields[name] = String(value.drop { $0 == " " }.prefix { !$0.isNewline })
     }
 
-    private func takeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    private func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard body.count + bytes.count <= Self.largest else {
             isTooLarge = true
             return false
@@ -129,13 +129,13 @@ internal import CCurl
 
     private func failure(_ result: nwp_curl_result) -> StatusClientError {
         let proxy = EnvironmentProxy(note: unsafe String(cString: nwp_curl_proxy(raw)))
-        let place = proxy.map { "\(endpoint) through \($0)" } ?? endpoint.description
+        let peer = proxy.map { "\(endpoint) through \($0)" } ?? endpoint.description
         let reason = EnvironmentProxy.reason(unsafe String(cString: nwp_curl_error(raw)))
         switch result {
-        case NWP_CURL_UNREACHABLE: return .notReachable(place: place, reason: reason)
-        case NWP_CURL_DENIED: return .permissionDenied(place: place)
-        case NWP_CURL_TIMED_OUT: return .timedOut(place: place)
-        default: return .failed(place: place, reason: isTooLarge ? "it is too large" : reason)
+        case NWP_CURL_UNREACHABLE: return .notReachable(endpoint: peer, reason: reason)
+        case NWP_CURL_DENIED: return .permissionDenied(endpoint: peer)
+        case NWP_CURL_TIMED_OUT: return .timedOut(endpoint: peer)
+        default: return .failed(endpoint: peer, reason: isTooLarge ? "it is too large" : reason)
         }
     }
 

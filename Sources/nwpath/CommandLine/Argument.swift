@@ -5,11 +5,11 @@ struct Argument<Root: Sendable>: Sendable {
     /// What help, completions and manual pages say of it.
     let description: ArgumentDescription
     /// Takes the text into the root, an empty one for flags; `false` when it is not right.
-    let take: @Sendable (String, inout Root) -> Bool
+    let accept: @Sendable (String, inout Root) -> Bool
 
-    private init(_ description: ArgumentDescription, _ take: @escaping @Sendable (String, inout Root) -> Bool) {
+    private init(_ description: ArgumentDescription, _ accept: @escaping @Sendable (String, inout Root) -> Bool) {
         self.description = description
-        self.take = take
+        self.accept = accept
     }
 
     /// A flag without a value, such as `--json`.
@@ -51,7 +51,7 @@ struct Argument<Root: Sendable>: Sendable {
     ) -> Argument where Root: Defaulted {
         var description = ArgumentDescription(kind: .option(placeholder), names: names, help: help)
         description.describe(form, standard: form.format(Root()[keyPath: property]))
-        return Argument(description, take(property, form) { $0 = $1 })
+        return Argument(description, accept(property, form) { $0 = $1 })
     }
 
     /// An option with a value that may be left out; given twice, the last one counts.
@@ -65,7 +65,7 @@ struct Argument<Root: Sendable>: Sendable {
     ) -> Argument {
         var description = ArgumentDescription(kind: .option(placeholder), names: names, help: help)
         description.describe(form, standard: nil)
-        return Argument(description, take(property, form) { $0 = $1 })
+        return Argument(description, accept(property, form) { $0 = $1 })
     }
 
     /// `--interface NAME`, which may be left out.
@@ -89,7 +89,7 @@ struct Argument<Root: Sendable>: Sendable {
         var description = ArgumentDescription(kind: .option(placeholder), names: names, help: help)
         description.describe(form, standard: nil)
         description.isRepeatable = true
-        return Argument(description, take(property, form) { $0.append($1) })
+        return Argument(description, accept(property, form) { $0.append($1) })
     }
 
     /// A positional argument that must be given.
@@ -103,7 +103,7 @@ struct Argument<Root: Sendable>: Sendable {
         var description = ArgumentDescription(kind: .positional(placeholder), names: [], help: help)
         description.describe(form, standard: nil)
         description.isRequired = true
-        return Argument(description, take(property, form) { $0 = $1 })
+        return Argument(description, accept(property, form) { $0 = $1 })
     }
 
     /// A positional argument that may be left out.
@@ -116,7 +116,7 @@ struct Argument<Root: Sendable>: Sendable {
     ) -> Argument {
         var description = ArgumentDescription(kind: .positional(placeholder), names: [], help: help)
         description.describe(form, standard: nil)
-        return Argument(description, take(property, form) { $0 = $1 })
+        return Argument(description, accept(property, form) { $0 = $1 })
     }
 
     /// Positional arguments in any number, the last ones of a command.
@@ -132,13 +132,13 @@ struct Argument<Root: Sendable>: Sendable {
         description.describe(form, standard: nil)
         description.isRequired = isRequired
         description.isRepeatable = true
-        return Argument(description, take(property, form) { $0.append($1) })
+        return Argument(description, accept(property, form) { $0.append($1) })
     }
 
     // MARK: - Taking values
 
     @_semantics("optimize.sil.specialize.generic.never")
-    private static func take<Value, Stored>(
+    private static func accept<Value, Stored>(
         _ property: any WritableKeyPath<Root, Stored> & Sendable,
         _ form: ArgumentForm<Value>,
         _ store: @escaping @Sendable (inout Stored, Value) -> Void

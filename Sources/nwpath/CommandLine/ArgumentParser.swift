@@ -33,44 +33,44 @@ struct ArgumentParser<Root: Command> {
                 positionals += rest
                 break
             } else if word.hasPrefix("--") {
-                try takeLong(word, &rest)
+                try parseLong(word, &rest)
             } else if word.hasPrefix("-") && word != "-" {
-                try takeShort(word, &rest)
+                try parseShort(word, &rest)
             } else {
                 positionals.append(word)
             }
         }
-        try takePositionals()
+        try parsePositionals()
         if let sentence = specification.check(root) { throw error(.conflict(sentence)) }
         return (root, commonOptions)
     }
 
     // MARK: - Options
 
-    private mutating func takeLong(_ word: String, _ rest: inout ArraySlice<String>) throws(UsageError) {
+    private mutating func parseLong(_ word: String, _ rest: inout ArraySlice<String>) throws(UsageError) {
         let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         let name = String(parts[0])
         guard let description = description(of: name) else { throw unknown(name) }
         let attached = parts.count == 2 ? String(parts[1]) : nil
         if description.placeholder == nil {
             if let attached { throw error(.unexpectedValue(flag: name, value: attached)) }
-            try take(name, "", description)
+            try accept(name, "", description)
         } else {
-            try take(name, value(of: name, description, attached, &rest), description)
+            try accept(name, value(of: name, description, attached, &rest), description)
         }
     }
 
-    private mutating func takeShort(_ word: String, _ rest: inout ArraySlice<String>) throws(UsageError) {
+    private mutating func parseShort(_ word: String, _ rest: inout ArraySlice<String>) throws(UsageError) {
         var letters = word.dropFirst()
         while let letter = letters.popFirst() {
             let name = "-\(letter)"
             guard let description = description(of: name) else { throw unknown(letters.isEmpty ? name : word) }
             guard description.placeholder == nil else {
                 let attached = letters.isEmpty ? nil : String(letters)
-                try take(name, value(of: name, description, attached, &rest), description)
+                try accept(name, value(of: name, description, attached, &rest), description)
                 return
             }
-            try take(name, "", description)
+            try accept(name, "", description)
         }
     }
 
@@ -95,14 +95,15 @@ struct ArgumentParser<Root: Command> {
         return next
     }
 
-    private mutating func take(_ name: String, _ text: String, _ description: ArgumentDescription) throws(UsageError) {
-        let isRight = named[name]?.take(text, &root) ?? common[name]?.take(text, &commonOptions) ?? false
+    private mutating func accept(_ name: String, _ text: String, _ description: ArgumentDescription) throws(UsageError)
+    {
+        let isRight = named[name]?.accept(text, &root) ?? common[name]?.accept(text, &commonOptions) ?? false
         if !isRight { throw bad(name, text, description) }
     }
 
     // MARK: - Positional arguments
 
-    private mutating func takePositionals() throws(UsageError) {
+    private mutating func parsePositionals() throws(UsageError) {
         var words = positionals[...]
         for argument in specification.arguments where argument.description.isPositional {
             let description = argument.description
@@ -110,7 +111,7 @@ struct ArgumentParser<Root: Command> {
                 throw error(.missingArgument(description.title, expected: description.expectation))
             }
             let count = description.isRepeatable ? words.count : min(1, words.count)
-            for word in words.prefix(count) where !argument.take(word, &root) {
+            for word in words.prefix(count) where !argument.accept(word, &root) {
                 throw bad(description.title, word, description)
             }
             words = words.dropFirst(count)

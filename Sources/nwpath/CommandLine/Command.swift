@@ -40,7 +40,7 @@ struct Specification<Root: Command>: Sendable {
         check: @escaping @Sendable (Root) -> String? = { _ in nil }
     ) {
         let own = arguments.map(\.description)
-        let taken = Set(own.flatMap(\.names))
+        let ownNames = Set(own.flatMap(\.names))
         description = CommandDescription(
             words: name.split(separator: " ").map(String.init),
             summary: summary,
@@ -48,7 +48,7 @@ struct Specification<Root: Command>: Sendable {
             examples: examples,
             arguments: own,
             commonArguments: CommonOptions.arguments(in: common).map(\.description)
-                .filter { taken.isDisjoint(with: $0.names) },
+                .filter { ownNames.isDisjoint(with: $0.names) },
             exits: exits,
             helpStatus: helpStatus
         )

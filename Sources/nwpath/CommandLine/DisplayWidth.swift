@@ -18,9 +18,9 @@ enum DisplayWidth {
     /// The columns of one character as people see it: 0, 1 or 2.
     static func of(_ character: Character) -> Int {
         let scalars = character.unicodeScalars
-        let asksEmoji = scalars.contains("\u{FE0F}") && scalars.first?.properties.isEmoji == true
+        let isEmojiSequence = scalars.contains("\u{FE0F}") && scalars.first?.properties.isEmoji == true
         let isDigit = scalars.first.map { $0.isASCII } == true
-        if asksEmoji && !isDigit { return 2 }
+        if isEmojiSequence && !isDigit { return 2 }
         return scalars.reduce(0) { max($0, of($1)) }
     }
 

@@ -34,7 +34,7 @@ struct Palette: Hashable, Sendable {
     }
 
     /// The text with its colour, if there are colours.
-    func paint(_ text: String, _ tone: Tone?) -> String {
+    func style(_ text: String, _ tone: Tone?) -> String {
         guard isColoured, let tone, !text.isEmpty else { return text }
         return "\u{1B}[\(tone.code)m\(text)\u{1B}[0m"
     }

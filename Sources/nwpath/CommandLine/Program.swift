@@ -63,10 +63,10 @@ struct Program: Sendable {
     /// - Throws: ``UsageError``, of which one line is to be printed; the status is ``ExitStatus/usage``.
     func parse(_ arguments: [String]) throws(UsageError) -> Outcome {
         let flags = arguments.prefix { $0 != "--" }
-        let asksHelp = flags.contains("--help") || flags.contains("-h")
+        let wantsHelp = flags.contains("--help") || flags.contains("-h")
         let start = firstWord(in: arguments)
         guard start < arguments.count, arguments[start] != "--" else {
-            if asksHelp { return .help(help(), .success) }
+            if wantsHelp { return .help(help(), .success) }
             if flags.contains("--version") { return .version("\(name) \(version)", .success) }
             if let bad = flags.first(where: { $0.hasPrefix("-") && !isCommon($0) }) {
                 throw unknownOption(bad)
@@ -80,10 +80,10 @@ struct Program: Sendable {
             return .help(try help(for: Array(arguments[(start + 1)...].prefix { !$0.hasPrefix("-") })), .success)
         }
         let words = Array(arguments[start...].prefix(2))
-        if asksHelp, entry(for: words) == nil, isGroup(words[0]) { return .help(help(group: words[0]), .success) }
+        if wantsHelp, entry(for: words) == nil, isGroup(words[0]) { return .help(help(group: words[0]), .success) }
         let entry = try find(words)
         let status = entry.description.helpStatus
-        if asksHelp { return .help(help(entry.description), status) }
+        if wantsHelp { return .help(help(entry.description), status) }
         if flags.contains("--version") { return .version("\(name) \(version)", status) }
         let rest = arguments[..<start] + arguments[(start + entry.description.words.count)...]
         let (command, common) = try entry.parse(Array(rest), [name] + entry.description.words)
@@ -112,10 +112,10 @@ struct Program: Sendable {
     private func firstWord(in arguments: [String]) -> Int {
         var index = 0
         while index < arguments.count, arguments[index].hasPrefix("-"), arguments[index] != "--" {
-            let takesValue = CommonOptions.arguments(in: .all).contains {
+            let hasValue = CommonOptions.arguments(in: .all).contains {
                 $0.description.names.contains(arguments[index]) && $0.description.placeholder != nil
             }
-            index += takesValue ? 2 : 1
+            index += hasValue ? 2 : 1
         }
         return min(index, arguments.count)
     }

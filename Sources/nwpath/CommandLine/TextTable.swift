@@ -108,7 +108,7 @@ struct TextTable: Sendable {
 
     private func note(_ note: Cell, _ width: Int?, _ palette: Palette) -> String {
         let lines = width.map { DisplayWidth.wrap(note.text, to: max(1, $0 - Self.gap.count)) } ?? [note.text]
-        return lines.map { Self.gap + palette.paint($0, note.tone) + "\n" }.joined()
+        return lines.map { Self.gap + palette.style($0, note.tone) + "\n" }.joined()
     }
 
     /// A row; cells that are too long go on below, so that nothing is cut.
@@ -140,11 +140,11 @@ struct TextTable: Sendable {
         var line = ""
         for (index, cell) in cells[...last].enumerated() {
             let blanks = String(repeating: " ", count: max(0, widths[index] - DisplayWidth.of(cell.text)))
-            let painted = palette.paint(cell.text, cell.tone)
+            let styled = palette.style(cell.text, cell.tone)
             if columns[index].isTrailing {
-                line += blanks + painted
+                line += blanks + styled
             } else {
-                line += painted + (index == last ? "" : blanks)
+                line += styled + (index == last ? "" : blanks)
             }
             if index < last { line += Self.gap }
         }

@@ -72,7 +72,7 @@ struct Advertise: Command {
             }
             do throws(RegistrationError) {
                 try direct.engine.advertise(service) { [unowned direct] event in
-                    state.take(event)
+                    state.handle(event)
                     show(AdvertiseLine.object(event, clock: direct.clock), common)
                     if state.isRefused { direct.stop() }
                 }
@@ -87,7 +87,7 @@ struct Advertise: Command {
 
     private func show(_ object: JSONValue, _ common: CommonOptions) {
         if common.isJSON { return Terminal.print((try? Screen.line(object)) ?? []) }
-        Terminal.print(Sheet(Screen(common), now: KernelClock().wall).paint(AdvertiseLine.text(object)))
+        Terminal.print(TextRenderer(Screen(common), now: KernelClock().wall).style(AdvertiseLine.text(object)))
     }
 }
 
@@ -98,7 +98,7 @@ struct AdvertiseState: Equatable {
     private(set) var isRefused = false
     var isInterrupted = false
 
-    mutating func take(_ event: AdvertisementEvent) {
+    mutating func handle(_ event: AdvertisementEvent) {
         switch event.kind {
         case .registered(let new), .updated(let new): name = new
         case .renamed(_, let new): if name != nil { name = new }

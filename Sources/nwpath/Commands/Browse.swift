@@ -54,7 +54,7 @@ struct Browse: Command {
                 isQuiet: common.isQuiet
             )
             let clock = direct.clock
-            let sheet = Sheet(Screen(common), now: clock.wall)
+            let renderer = TextRenderer(Screen(common), now: clock.wall)
             var hasFound = false
             Terminal.endWithReader()
             let show: (BrowseEvent) -> Void = { event in
@@ -63,7 +63,7 @@ struct Browse: Command {
                 if common.isJSON {
                     Terminal.print((try? Screen.line(object)) ?? [])
                 } else {
-                    Terminal.print(BrowseLine.text(object, sheet: sheet))
+                    Terminal.print(BrowseLine.text(object, renderer: renderer))
                 }
             }
             let client: AnyObject = words.isEmpty ? everything(by: direct, show) : some(by: direct, show)
@@ -82,7 +82,7 @@ struct Browse: Command {
         settle?.move(to: progress.end)
         return ServiceBrowse(direct.engine, types: names, interface: direct.interface) { event in
             show(event)
-            progress.take(event, at: direct.clock.boot)
+            progress.record(event, at: direct.clock.boot)
             settle?.move(to: progress.end)
         }
     }

@@ -70,7 +70,7 @@ struct Check: Command {
     func run(_ common: CommonOptions) -> ExitStatus {
         var report: CheckReport
         do throws(CommandFailure) {
-            report = try look(common)
+            report = try makeReport(common)
         } catch {
             report = .unknown(error.message)
         }
@@ -78,7 +78,7 @@ struct Check: Command {
         return report.state.status
     }
 
-    private func look(_ common: CommonOptions) throws(CommandFailure) -> CheckReport {
+    private func makeReport(_ common: CommonOptions) throws(CommandFailure) -> CheckReport {
         var common = common
         if let host {
             guard common.socket == nil, common.url == nil else {
@@ -90,7 +90,7 @@ struct Check: Command {
         var connection = try ServiceConnection(common)
         let clock = KernelClock()
         let started = clock.boot
-        var rules = CheckJudge(name: name, warning: warning, critical: critical, warnsOfExpense: warnsOfExpense)
+        var rules = CheckEvaluator(name: name, warning: warning, critical: critical, warnsOfExpense: warnsOfExpense)
         func fetch(_ target: String, accepting: Set<Int> = []) throws(CommandFailure) -> JSONValue {
             let rest = timeout - (clock.boot - started)
             let answer = try connection.get(target, accepting: accepting, timeout: max(.milliseconds(1), rest))
@@ -112,7 +112,7 @@ struct Check: Command {
             return rules.traffic(traffic)
         case .daemon:
             let status = try fetch("/api/v1/status")
-            return rules.daemon(status, took: clock.boot - started)
+            return rules.daemon(status, responseTime: clock.boot - started)
         }
     }
 }

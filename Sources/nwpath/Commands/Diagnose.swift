@@ -74,8 +74,8 @@ struct Diagnose: Command {
             let screen = Screen(common)
             let destination = try? self.destination
             let layers = destination == nil ? Layer.ofNetwork : Layer.ofDestination
-            let isWatched = !common.isJSON && !common.isQuiet && Terminal.isWatched
-            let ticker = LayerTicker(isShown: isWatched, layers)
+            let showsProgress = !common.isJSON && !common.isQuiet && Terminal.showsProgress
+            let ticker = LayerTicker(isShown: showsProgress, layers)
             var order = settings.order
             order.destination = destination
             order.isOffline = isOffline
@@ -139,7 +139,7 @@ struct Diagnose: Command {
             throw CommandFailure("\(error)", .unfinished)
         }
         if common.isJSON { return try screen.print(value) }
-        let text = DiagnosisText(sheet: Sheet(screen, now: KernelClock().wall))
+        let text = DiagnosisText(renderer: TextRenderer(screen, now: KernelClock().wall))
         Terminal.print(text.render(value))
     }
 }

@@ -28,7 +28,7 @@ struct Gateways: Command {
                 return .success
             }
             let now = KernelClock().wall
-            let text = GatewayText(sheet: Sheet(screen, now: now), findings: try source.findings(at: now))
+            let text = GatewayText(renderer: TextRenderer(screen, now: now), findings: try source.findings(at: now))
             Terminal.print(text.gateways(answer.value.list("gateways")))
             return .success
         }
@@ -60,7 +60,7 @@ struct NameServers: Command {
                 return .success
             }
             let now = KernelClock().wall
-            let text = GatewayText(sheet: Sheet(screen, now: now), findings: try source.findings(at: now))
+            let text = GatewayText(renderer: TextRenderer(screen, now: now), findings: try source.findings(at: now))
             let chain = try source.read("/api/v1/status") { kernel throws(CommandFailure) in try kernel.overview }.value
                 .list("chain")
             Terminal.print(text.dns(answer.value, condition: chain.last?.text("condition")))

@@ -12,8 +12,8 @@ internal import Spelling
 
 /// `nwpath history`: outages and availability, without any other tool.
 struct History: Command {
-    var since = Moment.ago(.seconds(86_400))
-    var until: Moment?
+    var since = TimePoint.ago(.seconds(86_400))
+    var until: TimePoint?
     var monitor: String?
     var state: OutageHistory.State?
     var file: String?
@@ -43,8 +43,8 @@ struct History: Command {
             ),
         ],
         arguments: [
-            .option("--since", value: "DUR|TIME", into: \.since, .moment, help: "Start."),
-            .option("--until", value: "DUR|TIME", into: \.until, .moment, help: "End; default: now."),
+            .option("--since", value: "DUR|TIME", into: \.since, .timePoint, help: "Start."),
+            .option("--until", value: "DUR|TIME", into: \.until, .timePoint, help: "End; default: now."),
             .option(
                 "--monitor",
                 value: "NAME",
@@ -91,7 +91,7 @@ struct History: Command {
             } else if isCSV {
                 Terminal.print(HistoryText.csv(history))
             } else {
-                let text = HistoryText(sheet: Sheet(screen, now: now))
+                let text = HistoryText(renderer: TextRenderer(screen, now: now))
                 Terminal.print(showsOutagesOnly ? text.outages(history) : text.all(history))
             }
             return .success
@@ -109,7 +109,7 @@ struct History: Command {
         if let file { return try read(file) }
         var connection = try ServiceConnection(common)
         do throws(CommandFailure) {
-            return try ask(&connection)
+            return try fetch(&connection)
         } catch {
             guard error.status == .unreachable, connection.isStandard else { throw error }
             let log = Self.configuration.log.file
@@ -123,7 +123,7 @@ struct History: Command {
         }
     }
 
-    private func ask(_ connection: inout ServiceConnection) throws(CommandFailure) -> JSONValue {
+    private func fetch(_ connection: inout ServiceConnection) throws(CommandFailure) -> JSONValue {
         let query = [
             (name: "since", value: since.description), (name: "until", value: until?.description),
             (name: "monitor", value: monitor), (name: "state", value: counted.rawValue),
@@ -158,8 +158,8 @@ struct History: Command {
                 }
             ) {}
             // Whether a daemon runs is not in the file; the last sign of life may be later than its last record.
-            let sign = AliveFile.read(directory: stateDirectory).flatMap { $0.isOfRun(endingAt: last) ? $0 : nil }
-            history.end(alive: sign?.time)
+            let lastAlive = AliveFile.read(directory: stateDirectory).flatMap { $0.isOfRun(endingAt: last) ? $0 : nil }
+            history.end(alive: lastAlive?.time)
             return try JSONValue(parsing: OrderedJSONEncoder().encode(history.document(at: until)))
         } catch let error as Errno {
             throw CommandFailure("\(file): cannot open the log: \(error)", .negative)
@@ -180,7 +180,7 @@ extension History {
 }
 
 /// A moment as people name one: a time, or how long ago.
-enum Moment: Hashable, Sendable, CustomStringConvertible {
+enum TimePoint: Hashable, Sendable, CustomStringConvertible {
     /// So long before now.
     case ago(Duration)
     case at(WallTime)
@@ -212,10 +212,10 @@ enum Moment: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-extension ArgumentForm where Value == Moment {
-    static let moment = ArgumentForm(
+extension ArgumentForm where Value == TimePoint {
+    static let timePoint = ArgumentForm(
         "a duration such as 24h, or a time such as 2026-11-20T13:00:00Z",
         format: { $0.description },
-        parse: { Moment($0) }
+        parse: { TimePoint($0) }
     )
 }

@@ -31,7 +31,7 @@ struct Interfaces: Command {
                 if let name { try kernel.interface(name) } else { try kernel.interfaces }
             }
             let screen = Screen(common)
-            let text = InterfaceText(sheet: Sheet(screen, now: KernelClock().wall))
+            let text = InterfaceText(renderer: TextRenderer(screen, now: KernelClock().wall))
             if name != nil {
                 common.isJSON ? try screen.print(answer) : Terminal.print(text.detail(answer.value))
             } else if showsAll && common.isJSON {

@@ -113,7 +113,7 @@ struct Probe: Command {
             try screen.print(answer)
         } else {
             Terminal.print(
-                ProbeText(sheet: Sheet(screen, now: KernelClock().wall)).list(answer.value.list("probes"))
+                ProbeText(renderer: TextRenderer(screen, now: KernelClock().wall)).list(answer.value.list("probes"))
             )
         }
         return .success

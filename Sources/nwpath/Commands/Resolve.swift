@@ -11,7 +11,7 @@ internal import OrderedJSON
 struct Resolve: Command {
     var name = ""
     var interface: String?
-    var watches = false
+    var follows = false
     var timeout: Duration?
 
     /// How long it is asked, without `--timeout`.
@@ -19,7 +19,7 @@ struct Resolve: Command {
     /// How long other interfaces have after the first whole answer.
     private static let grace = Duration.milliseconds(300)
     /// How long the other family has after the first half of an answer.
-    private static let patience = Duration.milliseconds(1200)
+    private static let answerTimeout = Duration.milliseconds(1200)
 
     static let specification = Specification<Resolve>(
         "resolve",
@@ -40,7 +40,7 @@ struct Resolve: Command {
         arguments: [
             .positional("NAME", into: \.name, .text, help: "A host, a service or an address."),
             .interface(into: \.interface, help: "Query on this interface only."),
-            .flag("--watch", into: \.watches, help: "Keep watching for changes."),
+            .flag("--watch", into: \.follows, help: "Keep watching for changes."),
             .option("--timeout", value: "DUR", into: \.timeout, .duration, help: "Timeout (5s)."),
         ],
         common: [.output, .messages],
@@ -55,12 +55,12 @@ struct Resolve: Command {
         attempt { () throws(CommandFailure) in
             guard let target = ResolveTarget(name) else { return .usage }
             let given = timeout.flatMap { $0 == .zero ? nil : $0 }
-            let waits = watches && given == nil
+            let waits = follows && given == nil
             let direct = try DirectEngine(interface: interface, waits: waits, isQuiet: common.isQuiet)
-            if watches { Terminal.endWithReader() }
-            let run = ResolveRun(direct, target, isOnce: !watches) { print($0, common, direct.clock) }
-            run.begin(interface: direct.interface, grace: Self.grace, patience: Self.patience)
-            direct.run(limit: given ?? (watches || timeout != nil ? nil : Self.limit))
+            if follows { Terminal.endWithReader() }
+            let run = ResolveRun(direct, target, isOnce: !follows) { print($0, common, direct.clock) }
+            run.begin(interface: direct.interface, grace: Self.grace, answerTimeout: Self.answerTimeout)
+            direct.run(limit: given ?? (follows || timeout != nil ? nil : Self.limit))
             run.finish()
             if run.hasAnswer { return .success }
             if run.isDenied {
@@ -74,19 +74,19 @@ struct Resolve: Command {
 
     private func print(_ object: JSONValue, _ common: CommonOptions, _ clock: KernelClock) {
         if common.isJSON { return Terminal.print((try? Screen.line(object)) ?? []) }
-        let sheet = Sheet(Screen(common), now: clock.wall)
+        let renderer = TextRenderer(Screen(common), now: clock.wall)
         if object["service"] != nil {
-            Terminal.print(BrowseLine.text(object, sheet: sheet))
+            Terminal.print(BrowseLine.text(object, renderer: renderer))
             guard object.text("event") != "lost" else { return }
             for pair in ServiceText.pairs(of: object["service"] ?? .null) {
-                Terminal.print("  " + sheet.paint(pair, .faint))
+                Terminal.print("  " + renderer.style(pair, .faint))
             }
             return
         }
         let words = object.texts("addresses") + object.texts("names")
         for word in words.isEmpty ? ["-"] : words {
             let cells = [object.text("host"), word, object.interfaceName]
-            Terminal.print(cells.map { sheet.paint($0) }.joined(separator: "  "))
+            Terminal.print(cells.map { renderer.style($0) }.joined(separator: "  "))
         }
     }
 }
@@ -111,7 +111,7 @@ final class ResolveRun {
         self.show = show
     }
 
-    func begin(interface: String?, grace: Duration, patience: Duration) {
+    func begin(interface: String?, grace: Duration, answerTimeout: Duration) {
         let clock = direct.clock
         switch target {
         case .instance(let instance):
@@ -121,12 +121,12 @@ final class ResolveRun {
                 case .resolved(let service), .changed(let service, _, _):
                     // Asked once, one answer: what it has become until then.
                     let answer = isOnce ? BrowseLine.object(.resolved(service), clock: clock) : object
-                    take(answer, of: service.interfaceIndex, wait: grace)
+                    add(answer, of: service.interfaceIndex, wait: grace)
                 case .lost(let service, _, _, _):
                     if isOnce { answers[service.interfaceIndex] = nil } else { show(object) }
                 case .unresolved(let service) where !service.isOffered:
                     isDenied = true
-                    take(object, of: service.interfaceIndex, wait: grace, isAnswer: false)
+                    add(object, of: service.interfaceIndex, wait: grace, isAnswer: false)
                 case .found, .unresolved: break
                 }
             }
@@ -137,11 +137,15 @@ final class ResolveRun {
                     if isOnce && isDenied { direct.stop(at: clock.boot + grace) }
                     return
                 }
-                take(Self.object(answer, clock), of: answer.interfaceIndex, wait: answer.isComplete ? grace : patience)
+                add(
+                    Self.object(answer, clock),
+                    of: answer.interfaceIndex,
+                    wait: answer.isComplete ? grace : answerTimeout
+                )
             }
         case .address(let address):
             handle = ReverseLookup(direct.engine, address: address, interface: interface) { [unowned self] event in
-                take(event, address, wait: grace)
+                add(event, address, wait: grace)
             }
         }
     }
@@ -152,19 +156,19 @@ final class ResolveRun {
         answers = [:]
     }
 
-    private func take(_ object: JSONValue, of interface: Int, wait: Duration, isAnswer: Bool = true) {
+    private func add(_ object: JSONValue, of interface: Int, wait: Duration, isAnswer: Bool = true) {
         if isAnswer { hasAnswer = true }
         guard isOnce else { return show(object) }
         answers[interface] = object
         direct.stop(at: direct.clock.boot + wait)
     }
 
-    private func take(_ event: RecordEvent, _ address: IPAddress, wait: Duration) {
+    private func add(_ event: RecordEvent, _ address: IPAddress, wait: Duration) {
         guard case .added(let answer) = event, case .pointer(let name) = answer.record.data else { return }
         var object = answers[answer.interfaceIndex]?.object ?? Self.head("\(address)", answer.interface, direct.clock)
         let names = (object["names"]?.array ?? []) + [.string("\(name)")]
         object["names"] = .array(names)
-        take(.object(object), of: answer.interfaceIndex, wait: wait)
+        add(.object(object), of: answer.interfaceIndex, wait: wait)
     }
 
     private static func object(_ answer: HostAnswer, _ clock: KernelClock) -> JSONValue {

@@ -12,7 +12,7 @@ struct Services: Command {
     var showsTypes = false
     var name: Glob?
     var interface: String?
-    var watches = false
+    var follows = false
     var waitsForCensus = false
     var isDirect = false
     var showsPast = false
@@ -42,15 +42,15 @@ struct Services: Command {
             .flag("--types", into: \.showsTypes, help: "List the types instead."),
             .option("--name", value: "GLOB", into: \.name, .glob, help: "Services with this name only."),
             .interface(into: \.interface, help: "Services on this interface only."),
-            .flag("--watch", into: \.watches, help: "Continue with changes."),
+            .flag("--watch", into: \.follows, help: "Continue with changes."),
             .flag("--once", into: \.waitsForCensus, help: "Wait until a census is complete, then list."),
             .flag("--direct", into: \.isDirect, help: "Query the network itself, without the service."),
             .flag("--past", into: \.showsPast, help: "List all services ever seen."),
         ],
         exits: ServiceExits.all + [ExitNote(.negative, "nothing was found")],
         check: { command in
-            if command.watches && command.waitsForCensus { return "give --watch or --once, not both" }
-            if command.showsPast && (command.showsTypes || command.watches || command.isDirect) {
+            if command.follows && command.waitsForCensus { return "give --watch or --once, not both" }
+            if command.showsPast && (command.showsTypes || command.follows || command.isDirect) {
                 return "--past cannot be combined with --types, --watch or --direct"
             }
             if let complaint = command.type.flatMap(Self.complaint) { return complaint }
@@ -70,17 +70,17 @@ struct Services: Command {
             let answer = try connection.get(RequestText.target(route, query))
             let selection = try selection(&connection)
             let shown = name == nil ? answer.value : selection.applied(to: answer.value)
-            guard watches else { return try list(shown, common) }
+            guard follows else { return try list(shown, common) }
             Terminal.endWithReader()
             try show(shown, common, isLine: true)
-            return try watch(connection, selection, from: EventFeed.id(of: answer.value), common)
+            return try follow(connection, selection, from: EventFeed.id(of: answer.value), common)
         }
     }
 
     /// What is to be shown; services tell the name of their interface, which may have been given by an alternative one.
     private func selection(_ connection: inout ServiceConnection) throws(CommandFailure) -> ServiceSelection {
         var selection = ServiceSelection(type: type, name: name, interface: interface)
-        guard let interface, watches || name != nil else { return selection }
+        guard let interface, follows || name != nil else { return selection }
         let answer = try connection.get("/api/v1/interfaces/\(RequestText.encode(interface))", accepting: [404])
         selection.interface = answer.value["name"]?.string ?? interface
         return selection
@@ -103,13 +103,13 @@ struct Services: Command {
         _ common: CommonOptions
     ) throws(CommandFailure) -> ExitStatus {
         let answer = try connection.get("/api/v1/services/types").value
-        guard watches else { return try listTypes(answer, common) }
+        guard follows else { return try listTypes(answer, common) }
         Terminal.endWithReader()
         _ = try listTypes(answer, common, isLine: true)
-        return try watch(connection, ServiceSelection(), from: EventFeed.id(of: answer), common)
+        return try follow(connection, ServiceSelection(), from: EventFeed.id(of: answer), common)
     }
 
-    private func watch(
+    private func follow(
         _ connection: ServiceConnection,
         _ selection: ServiceSelection,
         from position: String?,
@@ -121,7 +121,7 @@ struct Services: Command {
         let (screen, isJSON) = (Screen(common), common.isJSON)
         try follower.follow { event in
             guard selection.concerns(event), !showsTypes || event["types"]?.array?.isEmpty != true else { return }
-            Terminal.print(Watch.render(event, isJSON: isJSON, sheet: Sheet(screen, now: KernelClock().wall)))
+            Terminal.print(Watch.render(event, isJSON: isJSON, renderer: TextRenderer(screen, now: KernelClock().wall)))
         }
         return .success
     }
@@ -160,10 +160,10 @@ struct Services: Command {
 
     private func runDirect(_ common: CommonOptions) throws(CommandFailure) -> ExitStatus {
         let given = common.timeout.flatMap { $0 == .zero ? nil : $0 }
-        let census = try DirectCensus(interface: interface, waits: watches && given == nil, isQuiet: common.isQuiet)
+        let census = try DirectCensus(interface: interface, waits: follows && given == nil, isQuiet: common.isQuiet)
         // The census looks on no other interface.
         let (selection, isJSON) = (ServiceSelection(type: type, name: name), common.isJSON)
-        guard watches else {
+        guard follows else {
             let found = selection.applied(to: census.list(limit: given ?? Self.censusLimit))
             if !census.isComplete && !common.isQuiet {
                 Terminal.complain("stopped before the census was complete; there may be more")
@@ -180,11 +180,11 @@ struct Services: Command {
         }
         Terminal.endWithReader()
         let screen = Screen(common)
-        census.watch(limit: given, events: showsTypes ? "service_type." : "service.") { line in
+        census.follow(limit: given, events: showsTypes ? "service_type." : "service.") { line in
             if isJSON && selection == ServiceSelection() { return Terminal.print(line) }
             guard let event = try? JSONValue(parsing: line), selection.concerns(event) else { return }
             if isJSON { return Terminal.print(line) }
-            Terminal.print(Watch.render(event, isJSON: false, sheet: Sheet(screen, now: KernelClock().wall)))
+            Terminal.print(Watch.render(event, isJSON: false, renderer: TextRenderer(screen, now: KernelClock().wall)))
         }
         return .success
     }
@@ -204,7 +204,7 @@ struct Services: Command {
             if isLine { return Terminal.print(try Screen.line(answer)) }
             return try screen.print(answer)
         }
-        let text = ServiceText(sheet: Sheet(screen, now: KernelClock().wall))
+        let text = ServiceText(renderer: TextRenderer(screen, now: KernelClock().wall))
         let services = answer.list("services")
         let list = showsPast ? text.past(services) : text.list(services, hasText: common.verbosity > 0)
         if !list.isEmpty { Terminal.print(list) }
@@ -220,7 +220,7 @@ struct Services: Command {
         if common.isJSON {
             isLine ? Terminal.print(try Screen.line(answer)) : try screen.print(answer)
         } else if !types.isEmpty {
-            Terminal.print(ServiceText(sheet: Sheet(screen, now: KernelClock().wall)).types(answer))
+            Terminal.print(ServiceText(renderer: TextRenderer(screen, now: KernelClock().wall)).types(answer))
         }
         if types.isEmpty && !common.isJSON && !common.isQuiet { Terminal.complain("no services were found") }
         return types.isEmpty ? .negative : .success

@@ -35,9 +35,9 @@ struct Status: Command {
 
     func run(_ common: CommonOptions) -> ExitStatus {
         attempt { () throws(CommandFailure) in
-            let (status, history, traffic) = try ask(common)
+            let (status, history, traffic) = try fetch(common)
             let screen = Screen(common)
-            let text = StatusText(sheet: Sheet(screen, now: KernelClock().wall))
+            let text = StatusText(renderer: TextRenderer(screen, now: KernelClock().wall))
             if common.isJSON {
                 try screen.print(status)
             } else if isBrief {
@@ -57,7 +57,7 @@ struct Status: Command {
     }
 
     /// The status, and the last day and the traffic where they are shown and known.
-    private func ask(
+    private func fetch(
         _ common: CommonOptions
     ) throws(CommandFailure) -> (status: JSONValue, history: JSONValue?, traffic: JSONValue?) {
         guard let monitor else {

@@ -83,7 +83,7 @@ struct Wait: Command {
             case .wait(let longest): limit = longest
             }
             do throws(CommandFailure) {
-                tag = try look(&machine, &connection, tag, min(limit ?? Self.longestPoll, Self.longestPoll), clock)
+                tag = try poll(&machine, &connection, tag, min(limit ?? Self.longestPoll, Self.longestPoll), clock)
                 backoff.reset()
             } catch {
                 guard [.unreachable, .timedOut, .negative].contains(error.status) else { throw error }
@@ -96,7 +96,7 @@ struct Wait: Command {
     }
 
     /// Fetches the status; with the tag of the last response the service responds when something changes, or after `longest`.
-    private func look(
+    private func poll(
         _ machine: inout WaitMachine,
         _ connection: inout ServiceConnection,
         _ tag: String?,
@@ -123,7 +123,7 @@ struct Wait: Command {
         }
         let ignored = try ignored(in: status, &connection, limit)
         let traffic = isOfTraffic ? answer.value : .null
-        machine.look(status, services: services, traffic: traffic, ignored: ignored, at: clock.boot)
+        machine.evaluate(status, services: services, traffic: traffic, ignored: ignored, at: clock.boot)
         // A service without this document has no tag to wait with.
         if isOfTraffic, answer.tag == nil { Pause.sleep(min(.seconds(1), longest)) }
         return answer.tag
@@ -135,8 +135,8 @@ struct Wait: Command {
         _ connection: inout ServiceConnection,
         _ limit: Duration
     ) throws(CommandFailure) -> Set<String> {
-        let told = Set(status.list("interfaces").flatMap(InterfaceText.names))
-        let wanted = conditions.compactMap(\.interface).filter { !told.contains($0) }
+        let reported = Set(status.list("interfaces").flatMap(InterfaceText.names))
+        let wanted = conditions.compactMap(\.interface).filter { !reported.contains($0) }
         guard !wanted.isEmpty else { return [] }
         let all = try connection.get("/api/v1/interfaces", timeout: limit).value.list("interfaces")
         return Set(all.filter { $0.isTrue("ignored") }.flatMap(InterfaceText.names)).intersection(wanted)

@@ -30,7 +30,7 @@ struct Watch: Command {
             CommandExample("nwpath watch --since 1h --no-follow", "what happened in the last hour"),
         ],
         arguments: [
-            .option("--since", value: "SEQ|DUR", into: \.since, place, help: "Start there instead of now."),
+            .option("--since", value: "SEQ|DUR", into: \.since, startForm, help: "Start there instead of now."),
             .options("--event", value: "GLOB", into: \.events, names, help: "Show these events only."),
             .option(
                 "-n",
@@ -48,7 +48,9 @@ struct Watch: Command {
         ]
     )
 
-    private static let place = ArgumentForm<String>("a number, an event id such as 7f3a.45, or a duration such as 1h") {
+    private static let startForm = ArgumentForm<String>(
+        "a number, an event id such as 7f3a.45, or a duration such as 1h"
+    ) {
         text in
         if UInt64(text) != nil || DurationText.parse(text) != nil { return text }
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
@@ -73,7 +75,7 @@ struct Watch: Command {
             let clock = KernelClock()
             Terminal.endWithReader()
             if since == nil {
-                let text = StatusText(sheet: Sheet(screen, now: clock.wall))
+                let text = StatusText(renderer: TextRenderer(screen, now: clock.wall))
                 Terminal.print(common.isJSON ? try Screen.line(status) : Array((text.sentence(status) + "\n").utf8))
             }
             let position = since == nil ? EventFeed.id(of: status) : nil
@@ -81,53 +83,57 @@ struct Watch: Command {
             var follower = EventFollower(connection, feed: feed, since: since, isQuiet: common.isQuiet)
             guard !common.isJSON, !showsAll, events.isEmpty, count == nil else {
                 let show = { (event: JSONValue) in
-                    Terminal.print(Self.render(event, isJSON: common.isJSON, sheet: Sheet(screen, now: clock.wall)))
+                    Terminal.print(
+                        Self.render(event, isJSON: common.isJSON, renderer: TextRenderer(screen, now: clock.wall))
+                    )
                 }
                 if doesNotFollow { try follower.readPast { show($0) } } else { try follower.follow(show) }
                 return .success
             }
-            try showFolded(&follower, screen, clock)
+            try showSuppressed(&follower, screen, clock)
             return .success
         }
     }
 
-    private func showFolded(
+    private func showSuppressed(
         _ follower: inout EventFollower,
         _ screen: Screen,
         _ clock: KernelClock
     ) throws(CommandFailure) {
         var folder = EventFolder()
         let print = { (outputs: [EventFolder.Output]) in
-            for output in outputs { Terminal.print(Self.render(output, sheet: Sheet(screen, now: clock.wall))) }
+            for output in outputs {
+                Terminal.print(Self.render(output, renderer: TextRenderer(screen, now: clock.wall)))
+            }
         }
         if doesNotFollow {
             let start = clock.wall
             try follower.readPast { event in
-                print(folder.take(event, at: WallTime(event.text("time")).map { $0 - start } ?? .zero))
+                print(folder.add(event, at: WallTime(event.text("time")).map { $0 - start } ?? .zero))
             }
             print(folder.finish())
         } else {
             try follower.follow { isBroken in
                 print(isBroken ? folder.finish() : folder.settle(at: clock.boot))
             } _: { event in
-                print(folder.take(event, at: clock.boot))
+                print(folder.add(event, at: clock.boot))
             }
         }
     }
 
-    private static func render(_ output: EventFolder.Output, sheet: Sheet) -> [UInt8] {
+    private static func render(_ output: EventFolder.Output, renderer: TextRenderer) -> [UInt8] {
         switch output {
-        case .line(let event): return render(event, isJSON: false, sheet: sheet)
-        case .opening(let event): return render(event, isJSON: false, sheet: sheet).dropLast()
-        case .rest(let text): return Array((sheet.paint(text) + "\n").utf8)
+        case .line(let event): return render(event, isJSON: false, renderer: renderer)
+        case .opening(let event): return render(event, isJSON: false, renderer: renderer).dropLast()
+        case .rest(let text): return Array((renderer.style(text) + "\n").utf8)
         }
     }
 
     /// An event as one line, and after a reset the state as another.
-    static func render(_ event: JSONValue, isJSON: Bool, sheet: Sheet) -> [UInt8] {
+    static func render(_ event: JSONValue, isJSON: Bool, renderer: TextRenderer) -> [UInt8] {
         if isJSON { return (try? Screen.line(event)) ?? [] }
-        var text = EventText(sheet: sheet).line(event)
-        if let snapshot = event["snapshot"] { text += StatusText(sheet: sheet).sentence(snapshot) + "\n" }
+        var text = EventText(renderer: renderer).line(event)
+        if let snapshot = event["snapshot"] { text += StatusText(renderer: renderer).sentence(snapshot) + "\n" }
         return Array(text.utf8)
     }
 }

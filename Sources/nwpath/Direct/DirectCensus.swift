@@ -44,7 +44,7 @@ final class DirectCensus {
     ///   - limit: When to stop; `nil` is never.
     ///   - prefix: How the names of the events begin that are told.
     ///   - show: Takes an event like one of the daemon's, as one line of JSON.
-    func watch(limit: Duration?, events prefix: String, show: @escaping ([UInt8]) -> Void) {
+    func follow(limit: Duration?, events prefix: String, show: @escaping ([UInt8]) -> Void) {
         run(limit: limit) { [unowned self] event in
             guard let body = event.body(as: { [direct] in ServiceDocument($0, clock: direct.clock) }),
                 body.name.rawValue.hasPrefix(prefix), let line = line(body)

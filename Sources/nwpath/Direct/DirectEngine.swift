@@ -62,8 +62,8 @@ final class DirectEngine {
     func run(limit: Duration?) {
         if let limit { stop(at: clock.boot + limit) }
         engine.start { [isQuiet] notice in
-            guard !isQuiet, case .takenPort(let port, let isTaken) = notice else { return }
-            Terminal.complain(isTaken ? port.explanation : port.recovery)
+            guard !isQuiet, case .occupiedPort(let port, let isOccupied) = notice else { return }
+            Terminal.complain(isOccupied ? port.explanation : port.recovery)
         }
         // Answers are awaited for 20 ms at least; a large network has better use for the memory than what starting took.
         try? ProgramText.release()

@@ -25,13 +25,13 @@ struct DirectStatus {
             throw CommandFailure("the configuration is not valid, so nothing was read", .usage)
         }
         do throws(NetlinkError) {
-            core = try Self.look(settings)
+            core = try Self.readKernel(settings)
         } catch {
             throw CommandFailure("cannot query the kernel: \(error)", .negative)
         }
     }
 
-    private static func look(_ settings: CommandConfiguration) throws(NetlinkError) -> EngineCore {
+    private static func readKernel(_ settings: CommandConfiguration) throws(NetlinkError) -> EngineCore {
         let loop: EventLoop
         do {
             loop = try EventLoop()

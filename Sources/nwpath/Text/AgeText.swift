@@ -32,10 +32,10 @@ enum AgeText {
     }
 
     /// A moment to the second in the time zone of whoever reads, such as `2026-11-20 13:48:50`.
-    static func moment(_ text: String?) -> String { local(text) { "\($0.day) \($0.clock)" } }
+    static func dayAndTime(_ text: String?) -> String { local(text) { "\($0.day) \($0.clock)" } }
 
     /// A moment to the millisecond, such as `2026-11-20 13:48:50.000`.
-    static func preciseMoment(_ text: String?) -> String { local(text) { "\($0.day) \($0.clock)\($0.fraction)" } }
+    static func preciseTime(_ text: String?) -> String { local(text) { "\($0.day) \($0.clock)\($0.fraction)" } }
 
     /// A moment to the minute, without the day when it is today's, such as `13:48`.
     static func minute(_ text: String?, now: WallTime) -> String {

@@ -38,10 +38,10 @@ struct AvailabilityRow {
 
     /// So many cells; a full block is without an outage, `·` not known.
     func text(cells: Int) -> String {
-        String((0..<cells).map { cell(from: moment($0, of: cells), to: moment($0 + 1, of: cells)) })
+        String((0..<cells).map { cell(from: time($0, of: cells), to: time($0 + 1, of: cells)) })
     }
 
-    private func moment(_ number: Int, of cells: Int) -> WallTime {
+    private func time(_ number: Int, of cells: Int) -> WallTime {
         since + .milliseconds(Int64(((until - since).seconds * 1000 * Double(number) / Double(cells)).rounded()))
     }
 

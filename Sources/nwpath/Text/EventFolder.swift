@@ -31,7 +31,7 @@ struct EventFolder {
     /// Takes the next event.
     ///
     /// `now` is when it came, or when it happened if all are of the past; only differences count.
-    mutating func take(_ event: JSONValue, at now: Duration) -> [Output] {
+    mutating func add(_ event: JSONValue, at now: Duration) -> [Output] {
         var outputs = settle(at: now)
         if belongs(event) {
             group?.followers.append(event)

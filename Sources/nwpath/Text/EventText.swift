@@ -4,22 +4,22 @@ internal import OrderedJSON
 
 /// Events for people: one line each, whatever is in them.
 struct EventText {
-    let sheet: Sheet
+    let renderer: TextRenderer
     /// How wide the column of names is, so that messages stand below each other.
     private static let nameWidth = 18
 
     /// Time, sign, name and message.
     func line(_ event: JSONValue) -> String {
         let name = event.text("event")
-        let (sign, tone) = Self.mark(event)
+        let (symbol, tone) = Self.mark(event)
         let padding = String(repeating: " ", count: max(0, Self.nameWidth - DisplayWidth.of(name)))
-        let time = event["time"] == nil ? "" : AgeText.preciseMoment(event["time"]?.string) + " "
-        return sheet.paint(time, .faint) + sheet.paint("\(sign) \(name)\(padding)", tone) + " "
-            + sheet.paint(event.text("message")) + "\n"
+        let time = event["time"] == nil ? "" : AgeText.preciseTime(event["time"]?.string) + " "
+        return renderer.style(time, .faint) + renderer.style("\(symbol) \(name)\(padding)", tone) + " "
+            + renderer.style(event.text("message")) + "\n"
     }
 
     /// The sign of an event: what it is about comes before how much it matters.
-    static func mark(_ event: JSONValue) -> (sign: String, tone: Palette.Tone?) {
+    static func mark(_ event: JSONValue) -> (symbol: String, tone: Palette.Tone?) {
         switch event.text("severity") {
         case "error": return ("✗", .bad)
         case "warning": return ("!", .warning)
@@ -29,7 +29,7 @@ struct EventText {
         let name = event.text("event")
         if name == "stream.reset" { return ("!", .warning) }
         if let status = event["path"]?["status"]?.string {
-            return (StatusText.sign(status), status == "satisfied" ? .good : .warning)
+            return (StatusText.symbol(status), status == "satisfied" ? .good : .warning)
         }
         if name.hasSuffix(".added") || name.hasSuffix(".found") { return ("+", nil) }
         if name.hasSuffix(".removed") || name.hasSuffix(".lost") { return ("-", nil) }

@@ -3,7 +3,7 @@
 internal import OrderedJSON
 
 struct GatewayText {
-    let sheet: Sheet
+    let renderer: TextRenderer
     /// What probes found; `nil` where that is not known.
     var findings: ProbeFindings?
 
@@ -19,7 +19,7 @@ struct GatewayText {
                 .init(gateway["metric"]?.int.map(String.init) ?? ""), answers(gateway),
             ])
         }
-        return sheet.table(table, isIndented: isIndented)
+        return renderer.table(table, isIndented: isIndented)
     }
 
     /// Name servers in order, search domains, and where they were read.
@@ -33,7 +33,7 @@ struct GatewayText {
         // One on the link may answer while nothing beyond the gateway does.
         let answers = condition == "not_reached" && servers.contains { findings?.nameServer($0)?.isGood == true }
         let (verdict, tone) = Self.verdict(servers, isUsable: dns.isTrue("usable"), answers ? "good" : condition)
-        var text = sheet.paint(verdict, tone) + "\n"
+        var text = renderer.style(verdict, tone) + "\n"
         var table = TextTable([.init(""), .init("", canShrink: true), .init("")])
         for (number, server) in servers.enumerated() {
             let finding = findings?.nameServer(server)
@@ -47,7 +47,7 @@ struct GatewayText {
         for member in ["problem", "source"] where !dns.text(member).isEmpty {
             table.add([.init(member, .faint), .init(dns.text(member)), .init("")])
         }
-        text += sheet.indent(sheet.table(table, isIndented: true))
+        text += renderer.indent(renderer.table(table, isIndented: true))
         return text
     }
 

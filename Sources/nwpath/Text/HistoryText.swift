@@ -5,28 +5,28 @@ internal import LinuxIO
 internal import OrderedJSON
 
 struct HistoryText {
-    let sheet: Sheet
+    let renderer: TextRenderer
 
     /// The summary, then the outages.
     func all(_ history: JSONValue) -> String {
         let (since, until) = (history.text("since"), history.text("until"))
         let span = WallTime(since).flatMap { from in WallTime(until).map { " (\(AgeText.of(max(.zero, $0 - from))))" } }
         let isHeadline = history["state"]?.string == "headline"
-        var text = sheet.paint(isHeadline ? "Headline" : "Path \(history.text("monitor"))", .strong)
-        text += sheet.paint(" from \(AgeText.moment(since)) to \(AgeText.moment(until))\(span ?? "")") + "\n"
+        var text = renderer.style(isHeadline ? "Headline" : "Path \(history.text("monitor"))", .strong)
+        text += renderer.style(" from \(AgeText.dayAndTime(since)) to \(AgeText.dayAndTime(until))\(span ?? "")") + "\n"
         let outages = history.list("outages")
         guard let percent = history["availability_percent"]?.double else {
-            return text + sheet.paint("no data for this period", .warning) + "\n"
+            return text + renderer.style("no data for this period", .warning) + "\n"
         }
         let known = AgeText.of(seconds: history["known_seconds"]?.double)
         let isDown = outages.contains { $0["end"]?.string == nil }
-        text += sheet.paint("\(isDown ? "✗" : "✓") \(Self.percent(percent)) available", isDown ? .bad : .good)
-        text += sheet.paint(", \(known) recorded") + "\n"
+        text += renderer.style("\(isDown ? "✗" : "✓") \(Self.percent(percent)) available", isDown ? .bad : .good)
+        text += renderer.style(", \(known) recorded") + "\n"
         if let row = AvailabilityRow(history) {
-            text += sheet.paint(row.text(cells: min(60, sheet.screen.width ?? 60))) + "\n"
+            text += renderer.style(row.text(cells: min(60, renderer.screen.width ?? 60))) + "\n"
         }
         guard !outages.isEmpty else { return text + "no outages\n" }
-        return text + sheet.paint(Self.sum(outages) + " total") + "\n" + reasons(outages) + self.outages(history)
+        return text + renderer.style(Self.sum(outages) + " total") + "\n" + reasons(outages) + self.outages(history)
     }
 
     /// Such as `2 outages, 5 min 12 s`.
@@ -43,7 +43,7 @@ struct HistoryText {
             outages.compactMap { $0["duration_seconds"]?.double }.reduce(0, +)
         }
         let sorted = groups.sorted { (seconds($0.value), $1.key) > (seconds($1.value), $0.key) }
-        return sorted.map { sheet.paint("  \($0.key): \(Self.sum($0.value))") + "\n" }.joined()
+        return sorted.map { renderer.style("  \($0.key): \(Self.sum($0.value))") + "\n" }.joined()
     }
 
     func outages(_ history: JSONValue) -> String {
@@ -56,13 +56,13 @@ struct HistoryText {
         for outage in outages {
             let end = outage["end"]?.string
             table.add([
-                .init(AgeText.moment(outage.text("start"))),
-                .init(end.map(AgeText.moment) ?? "ongoing", end == nil ? .bad : nil),
+                .init(AgeText.dayAndTime(outage.text("start"))),
+                .init(end.map(AgeText.dayAndTime) ?? "ongoing", end == nil ? .bad : nil),
                 .init(AgeText.of(seconds: outage["duration_seconds"]?.double)), .init(outage.text("reason")),
                 .init(outage.text("message")),
             ])
         }
-        return sheet.table(table)
+        return renderer.table(table)
     }
 
     /// One digit after the point, rounded down: 100.0 % is what had no outage.

@@ -3,7 +3,7 @@
 internal import OrderedJSON
 
 struct InterfaceText {
-    let sheet: Sheet
+    let renderer: TextRenderer
 
     func list(_ interfaces: [JSONValue], isIndented: Bool = false) -> String {
         guard !interfaces.isEmpty else { return "no interfaces\n" }
@@ -20,15 +20,15 @@ struct InterfaceText {
                 Self.state(interface), .init(addresses), .init(notes),
             ])
         }
-        return sheet.table(table, isIndented: isIndented)
+        return renderer.table(table, isIndented: isIndented)
     }
 
     /// One interface, a line for each thing that is known.
     func detail(_ interface: JSONValue) -> String {
         let state = Self.state(interface)
-        let sign = interface.isTrue("usable") ? "✓" : "✗"
-        var text = sheet.screen.palette.paint("\(sign) \(TextTable.Cell(interface.text("name")).text)", state.tone)
-        text += sheet.paint(": \(state.text)") + "\n"
+        let symbol = interface.isTrue("usable") ? "✓" : "✗"
+        var text = renderer.screen.palette.style("\(symbol) \(TextTable.Cell(interface.text("name")).text)", state.tone)
+        text += renderer.style(": \(state.text)") + "\n"
         var table = TextTable([.init(""), .init("", canShrink: true)])
         func add(_ name: String, _ value: String) {
             if !value.isEmpty { table.add([.init(name, .faint), .init(value)]) }
@@ -51,7 +51,7 @@ struct InterfaceText {
                 .init(number == 0 ? "addresses" : "", .faint), .init("\(Self.address(address)) (\(detail))"),
             ])
         }
-        return text + sheet.indent(sheet.table(table, isIndented: true))
+        return text + renderer.indent(renderer.table(table, isIndented: true))
     }
 
     /// Such as `1 of 2 work, not e0`; empty for links without redundancy.

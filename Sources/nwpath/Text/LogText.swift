@@ -11,7 +11,7 @@ struct LogText {
         let problems = report.list("problems")
         var text = problems.map { problem in
             let line = "\(problem.text("file")):\(problem["line"]?.int ?? 0): \(problem.text("message"))"
-            return screen.palette.paint(PrintableText.escape(line), .bad) + "\n"
+            return screen.palette.style(PrintableText.escape(line), .bad) + "\n"
         }.joined()
         let rest = (report["problem_count"]?.int ?? 0) - problems.count
         if rest > 0 { text += "and \(rest) more\n" }
@@ -25,6 +25,6 @@ struct LogText {
         var text = "\(records) in \(files)"
         if let first = report["first"]?.string, let last = report["last"]?.string { text += ", \(first) to \(last)" }
         text += count == 0 ? ": no problems" : ": \(Plural.of(count, "problem"))"
-        return screen.palette.paint("\(count == 0 ? "✓" : "✗") \(text)", count == 0 ? .good : .bad) + "\n"
+        return screen.palette.style("\(count == 0 ? "✓" : "✗") \(text)", count == 0 ? .good : .bad) + "\n"
     }
 }

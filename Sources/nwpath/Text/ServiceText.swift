@@ -3,7 +3,7 @@
 internal import OrderedJSON
 
 struct ServiceText {
-    let sheet: Sheet
+    let renderer: TextRenderer
 
     /// All services, a line each; with the TXT records below when asked for.
     func list(_ services: [JSONValue], hasText: Bool = false) -> String {
@@ -21,7 +21,7 @@ struct ServiceText {
             guard hasText else { continue }
             for pair in Self.pairs(of: service) { table.addNote(.init(pair, .faint)) }
         }
-        return sheet.table(table)
+        return renderer.table(table)
     }
 
     /// What is remembered of services, a line each.
@@ -36,13 +36,13 @@ struct ServiceText {
             let reason = service["removed"]?.text("reason") ?? ""
             table.add([
                 .init(service.text("type")), .init(service.text("name"), .strong), .init(service.interfaceName),
-                .init(AgeText.moment(service["first_seen"]?.string)),
-                .init(AgeText.moment(service["last_seen"]?.string)),
+                .init(AgeText.dayAndTime(service["first_seen"]?.string)),
+                .init(AgeText.dayAndTime(service["last_seen"]?.string)),
                 .init(service["appearances"]?.int.map { "\($0)×" } ?? ""),
                 .init(isPresent ? "present" : reason.isEmpty ? "missing" : reason, isPresent ? .good : .faint),
             ])
         }
-        return sheet.table(table)
+        return renderer.table(table)
     }
 
     /// The types, a line each, with their names.
@@ -52,7 +52,7 @@ struct ServiceText {
             let name = answer["type_names"]?[type]?.string ?? type
             table.add([.init(type), .init(name == type ? "" : name, .faint)])
         }
-        return sheet.table(table)
+        return renderer.table(table)
     }
 
     /// What such a service is called; empty when that is its type.

@@ -7,7 +7,7 @@ internal import Spelling
 
 /// The state of the path for people: the verdict first, then why, then what it is made of.
 struct StatusText {
-    let sheet: Sheet
+    let renderer: TextRenderer
 
     /// Everything that `/api/v1/status` has.
     ///
@@ -18,19 +18,19 @@ struct StatusText {
     func overview(_ status: JSONValue, traffic: JSONValue? = nil) -> String {
         // The headline has judged what the path alone cannot tell.
         var text = headline(status) ?? verdict(status) + "\n"
-        text += facts(status, isJudged: status["headline"]?["state"]?.string != nil, traffic: traffic)
+        text += facts(status, hasHeadline: status["headline"]?["state"]?.string != nil, traffic: traffic)
         let others = status.list("monitors").dropFirst()
-        text += sheet.section("Monitors", others.map { verdict($0) + "\n" }.joined())
-        let interfaces = InterfaceText(sheet: sheet).list(status.list("interfaces"), isIndented: true)
-        text += sheet.section("Interfaces", interfaces)
-        let gateways = GatewayText(sheet: sheet).gateways(status.list("gateways"), isIndented: true)
-        text += sheet.section("Gateways", gateways)
-        text += sheet.section("DNS", dns(status["dns"] ?? .null))
-        text += sheet.section("Services", services(status["services"] ?? .null))
+        text += renderer.section("Monitors", others.map { verdict($0) + "\n" }.joined())
+        let interfaces = InterfaceText(renderer: renderer).list(status.list("interfaces"), isIndented: true)
+        text += renderer.section("Interfaces", interfaces)
+        let gateways = GatewayText(renderer: renderer).gateways(status.list("gateways"), isIndented: true)
+        text += renderer.section("Gateways", gateways)
+        text += renderer.section("DNS", dns(status["dns"] ?? .null))
+        text += renderer.section("Services", services(status["services"] ?? .null))
         let problems = status.list("problems").map { problem in
-            sheet.paint("! \(problem.text("part")): \(problem.text("message"))", .warning) + "\n"
+            renderer.style("! \(problem.text("part")): \(problem.text("message"))", .warning) + "\n"
         }
-        text += sheet.section("Problems", problems.joined())
+        text += renderer.section("Problems", problems.joined())
         return text
     }
 
@@ -54,13 +54,13 @@ struct StatusText {
         let addresses = status.list("interfaces").filter { $0.isTrue("usable") }.flatMap { InterfaceText.addresses($0) }
         let parts = [addresses.joined(separator: ", ")].filter { !$0.isEmpty } + services
         lines += wrapped(parts.joined(separator: " · "))
-        return judgement(status) + "\n" + lines.map { "  " + sheet.paint($0) + "\n" }.joined()
+        return judgement(status) + "\n" + lines.map { "  " + renderer.style($0) + "\n" }.joined()
     }
 
     private func wrapped(_ text: String) -> [String] {
         let text = PrintableText.escape(text)
         guard !text.isEmpty else { return [] }
-        return sheet.screen.width.map { DisplayWidth.wrap(text, to: max(1, $0 - 2)) } ?? [text]
+        return renderer.screen.width.map { DisplayWidth.wrap(text, to: max(1, $0 - 2)) } ?? [text]
     }
 
     /// Such as `office ── eth0 ── 192.0.2.1 0.4 ms ─✗ Internet ┄ DNS`.
@@ -81,8 +81,8 @@ struct StatusText {
     private func headline(_ status: JSONValue) -> String? {
         guard let headline = status["headline"], headline["state"]?.string != nil else { return nil }
         var text = judgement(status) + "\n"
-        text += sheet.indent(sheet.paint(headline.text("message")) + "\n")
-        if let hint = headline["hint"]?.string { text += sheet.indent(sheet.paint("→ \(hint)") + "\n") }
+        text += renderer.indent(renderer.style(headline.text("message")) + "\n")
+        if let hint = headline["hint"]?.string { text += renderer.indent(renderer.style("→ \(hint)") + "\n") }
         return text
     }
 
@@ -108,12 +108,12 @@ struct StatusText {
         let tones: [Headline.Level: Palette.Tone] = [
             .good: .good, .untested: .warning, .worse: .warning, .bad: .bad,
         ]
-        return sheet.paint("\(level.sign) \(known?.word ?? state)", tones[level])
+        return renderer.style("\(level.sign) \(known?.word ?? state)", tones[level])
     }
 
     private func age(since: String?) -> String {
-        guard let age = AgeText.since(since, now: sheet.now) else { return "" }
-        return ", for \(age)" + sheet.paint(" (since \(AgeText.minute(since, now: sheet.now)))", .faint)
+        guard let age = AgeText.since(since, now: renderer.now) else { return "" }
+        return ", for \(age)" + renderer.style(" (since \(AgeText.minute(since, now: renderer.now)))", .faint)
     }
 
     /// One monitor: the verdict with its age, why and what to do, what the path can do.
@@ -122,14 +122,14 @@ struct StatusText {
     }
 
     /// What makes a path up; where the way out is judged as a whole, the path is one fact of several.
-    private func facts(_ monitor: JSONValue, isJudged: Bool = false, traffic: JSONValue? = nil) -> String {
+    private func facts(_ monitor: JSONValue, hasHeadline: Bool = false, traffic: JSONValue? = nil) -> String {
         let path = monitor["path"] ?? .null
         var table = TextTable([.init(""), .init("", canShrink: true)])
         func add(_ name: String, _ value: String, _ tone: Palette.Tone? = nil) {
             if !value.isEmpty { table.add([.init(name, .faint), .init(value, tone)]) }
         }
         let reason = path.text("unsatisfied_reason")
-        if isJudged {
+        if hasHeadline {
             add("path", Self.word(path.text("status")) + (reason.isEmpty ? "" : " (\(reason))"))
         } else {
             add("why", path["message"]?.string.map { "\($0) (\(reason))" } ?? reason)
@@ -141,7 +141,7 @@ struct StatusText {
         add("traits", Self.traits(path))
         if let traffic { add("traffic", TrafficText.sentence(traffic), TrafficText.tone(TrafficText.state(traffic))) }
         add("warnings", path.texts("warnings").joined(separator: ", "), .warning)
-        return sheet.indent(sheet.table(table, isIndented: true))
+        return renderer.indent(renderer.table(table, isIndented: true))
     }
 
     /// The sign, the sentence, and for how long it has been so.
@@ -149,11 +149,12 @@ struct StatusText {
         let status = (monitor["path"] ?? .null).text("status")
         let sentence = monitor.text("message")
         let words = sentence.isEmpty ? "Path is \(status)" : sentence
-        return sheet.paint("\(Self.sign(status)) \(words)", Self.tone(status)) + age(since: monitor["since"]?.string)
+        return renderer.style("\(Self.symbol(status)) \(words)", Self.tone(status))
+            + age(since: monitor["since"]?.string)
     }
 
     /// `✓`, `✗`, or `!` for a path that needs somebody to connect it.
-    static func sign(_ status: String) -> String {
+    static func symbol(_ status: String) -> String {
         switch status {
         case "satisfied": "✓"
         case "requiresConnection": "!"
@@ -176,11 +177,13 @@ struct StatusText {
     /// What the kernel and the configuration have; of name servers, also whether one answers.
     private static func abilities(_ path: JSONValue, names condition: String?) -> String {
         let all = [("IPv4", "supports_ipv4"), ("IPv6", "supports_ipv6"), ("DNS", "supports_dns")]
-        let doubts = [
+        let qualifiers = [
             "not_asked": " (not tested)", "not_reached": " (unreachable)", "broken": " (does not answer)",
             "degraded": " (partly working)",
         ]
-        let has = all.filter { path.isTrue($0.1) }.map { $0.0 == "DNS" ? $0.0 + (doubts[condition ?? ""] ?? "") : $0.0 }
+        let has = all.filter { path.isTrue($0.1) }.map {
+            $0.0 == "DNS" ? $0.0 + (qualifiers[condition ?? ""] ?? "") : $0.0
+        }
         let lacks = all.filter { !path.isTrue($0.1) }.map { "no \($0.0)" }
         return has.isEmpty ? "none" : (has + lacks).joined(separator: ", ")
     }
@@ -202,18 +205,18 @@ struct StatusText {
 
     private func dns(_ dns: JSONValue) -> String {
         let servers = dns.texts("servers")
-        guard !servers.isEmpty else { return sheet.paint("no name server", .warning) + "\n" }
-        let list = sheet.paint(servers.joined(separator: ", "))
-        let source = dns.text("source").isEmpty ? "" : sheet.paint(" (\(dns.text("source")))", .faint)
-        return list + source + (dns.isTrue("usable") ? "" : sheet.paint(", no name server is reachable", .warning))
+        guard !servers.isEmpty else { return renderer.style("no name server", .warning) + "\n" }
+        let list = renderer.style(servers.joined(separator: ", "))
+        let source = dns.text("source").isEmpty ? "" : renderer.style(" (\(dns.text("source")))", .faint)
+        return list + source + (dns.isTrue("usable") ? "" : renderer.style(", no name server is reachable", .warning))
             + "\n"
     }
 
     private func services(_ services: JSONValue) -> String {
         guard let count = services["count"]?.int, let types = services["types"]?.int else { return "" }
-        let census = AgeText.since(services["last_census"]?.string, now: sheet.now).map { "last census \($0) ago" }
+        let census = AgeText.since(services["last_census"]?.string, now: renderer.now).map { "last census \($0) ago" }
         let found = "\(Plural.of(count, "service")) of \(Plural.of(types, "type"))"
-        return sheet.paint("\(found), \(census ?? "first census in progress")") + "\n"
+        return renderer.style("\(found), \(census ?? "first census in progress")") + "\n"
     }
 }
 

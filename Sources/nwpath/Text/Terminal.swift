@@ -26,7 +26,7 @@ enum Terminal {
 
     static var isInteractive: Bool { isatty(STDOUT_FILENO) == 1 }
 
-    static var isWatched: Bool { isInteractive && isatty(STDERR_FILENO) == 1 }
+    static var showsProgress: Bool { isInteractive && isatty(STDERR_FILENO) == 1 }
 
     /// Replaces the last line of standard error, which must be a terminal.
     static func rewrite(_ text: String) { write(Array("\r\u{1B}[K\(text)".utf8), to: STDERR_FILENO) }

@@ -6,9 +6,9 @@ internal import Traffic
 
 /// What this machine's own connections show, for people.
 struct TrafficText {
-    private let renderer: Sheet
+    private let renderer: TextRenderer
 
-    init(_ screen: Screen, now: WallTime) { renderer = Sheet(screen, now: now) }
+    init(_ screen: Screen, now: WallTime) { renderer = TextRenderer(screen, now: now) }
 
     /// What to say where connections are not read.
     static let off = """
@@ -40,10 +40,10 @@ struct TrafficText {
     /// The time, and all connections.
     func line(_ document: JSONValue) -> String {
         let words = document.isTrue("enabled") ? summary(document) : Self.off
-        return styled(AgeText.moment(document["time"]?.string), .faint) + " \(words)\n"
+        return styled(AgeText.dayAndTime(document["time"]?.string), .faint) + " \(words)\n"
     }
 
-    private func styled(_ text: String, _ tone: Palette.Tone? = nil) -> String { renderer.paint(text, tone) }
+    private func styled(_ text: String, _ tone: Palette.Tone? = nil) -> String { renderer.style(text, tone) }
 
     /// Such as `through 192.0.2.1 on eth0: proved, for 4 h (since 10:00)`.
     private func heading(_ path: JSONValue, among paths: [JSONValue]) -> String {

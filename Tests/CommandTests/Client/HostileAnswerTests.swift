@@ -11,7 +11,7 @@ private let ok = "HTTP/1.1 200 OK\r\n"
 @Suite struct HostileAnswerTests {
     private func get(_ script: String..., closes: Bool = true) throws(StatusClientError) -> StatusResponse {
         guard let server = try? ScriptedServer(script, closes: closes) else {
-            throw .failed(place: "", reason: "no server")
+            throw .failed(endpoint: "", reason: "no server")
         }
         defer { withExtendedLifetime(server) {} }
         return try StatusClient(.unix(path: server.path), timeout: .seconds(10)).get("/x")
@@ -86,14 +86,14 @@ private let ok = "HTTP/1.1 200 OK\r\n"
     @Test func `one who never ends is given up`() throws {
         let server = try ScriptedServer([ok + "Content-Length: 100\r\n\r\nx"], closes: false)
         let client = StatusClient(.unix(path: server.path), timeout: .milliseconds(200))
-        #expect(throws: StatusClientError.timedOut(place: "unix:\(server.path)")) { try client.get("/x") }
+        #expect(throws: StatusClientError.timedOut(endpoint: "unix:\(server.path)")) { try client.get("/x") }
     }
 
     @Test func `an answer without an end is cut at 64 MiB`() throws {
         let mebibyte = String(repeating: "x", count: 1 << 20)
         let server = try ScriptedServer([ok + "\r\n"] + Array(repeating: mebibyte, count: 66))
         let client = StatusClient(.unix(path: server.path), timeout: .seconds(60))
-        let expected = StatusClientError.failed(place: "unix:\(server.path)", reason: "it is too large")
+        let expected = StatusClientError.failed(endpoint: "unix:\(server.path)", reason: "it is too large")
         #expect(throws: expected) { try client.get("/x") }
     }
 }
@@ -156,12 +156,12 @@ private let ok = "HTTP/1.1 200 OK\r\n"
 
     @Test(
         arguments: [
-            (.notReachable(place: "unix:/x", reason: "no"), "at unix:/x (no); is it running? Try: systemctl"),
-            (.permissionDenied(place: "unix:/x"), "no permission to open unix:/x; become root or join the group"),
-            (.timedOut(place: "u"), "timed out waiting for u"),
+            (.notReachable(endpoint: "unix:/x", reason: "no"), "at unix:/x (no); is it running? Try: systemctl"),
+            (.permissionDenied(endpoint: "unix:/x"), "no permission to open unix:/x; become root or join the group"),
+            (.timedOut(endpoint: "u"), "timed out waiting for u"),
             (.refused(status: 403, detail: "d"), "refused (403): d"),
             (.problem(status: 404, type: "t", detail: "d"), "d"),
-            (.failed(place: "u", reason: "r"), "u is not usable: r"),
+            (.failed(endpoint: "u", reason: "r"), "u is not usable: r"),
             (.libraryMissing(reason: "r"), "libcurl cannot be loaded: r"),
         ] as [(StatusClientError, String)]
     )

@@ -84,7 +84,7 @@ import Testing
         let path = scratch.file("socket")
         let listener = FileDescriptor(owning: unsafe nwp_unix_listen(path, 0o600, 4))
         let client = StatusClient(.unix(path: path), timeout: .milliseconds(50))
-        #expect(throws: StatusClientError.timedOut(place: "unix:\(path)")) { try client.get("/api/v1/status") }
+        #expect(throws: StatusClientError.timedOut(endpoint: "unix:\(path)")) { try client.get("/api/v1/status") }
         _ = listener.rawValue
     }
 

@@ -46,14 +46,14 @@ import Testing
     ) {
         let palette = Palette(environment: environment, isTerminal: isTerminal, hasNoColour: hasNoColour)
         #expect(palette.isColoured == expected)
-        #expect(palette.paint("x", .good) == (expected ? "\u{1B}[32mx\u{1B}[0m" : "x"))
+        #expect(palette.style("x", .good) == (expected ? "\u{1B}[32mx\u{1B}[0m" : "x"))
     }
 
     @Test func `tones differ, and empty text stays empty`() {
         let palette = Palette(isColoured: true)
-        #expect(Set(Palette.Tone.allCases.map { palette.paint("x", $0) }).count == Palette.Tone.allCases.count)
-        #expect(palette.paint("", .bad) == "")
-        #expect(palette.paint("x", nil) == "x")
+        #expect(Set(Palette.Tone.allCases.map { palette.style("x", $0) }).count == Palette.Tone.allCases.count)
+        #expect(palette.style("", .bad) == "")
+        #expect(palette.style("x", nil) == "x")
     }
 }
 

@@ -40,8 +40,8 @@ private struct Bench {
     var asking: Set<RecordSet.ID> = []
 
     mutating func act() {
-        advertiser.tellRegistered { [asking] in !asking.contains($0) }
-        for command in advertiser.takeCommands() {
+        advertiser.reportRegistered { [asking] in !asking.contains($0) }
+        for command in advertiser.drainCommands() {
             switch command.action {
             case .publish(let set): published[command.interface, default: [:]][set.id] = set
             case .withdraw(let id):
@@ -49,8 +49,8 @@ private struct Bench {
                 withdrawn[command.interface, default: []].append(id)
             }
         }
-        events += advertiser.takeEvents().map(\.kind)
-        conflicts += advertiser.takeConflicts()
+        events += advertiser.drainEvents().map(\.kind)
+        conflicts += advertiser.drainConflicts()
     }
 
     mutating func advertise(_ service: ServiceRegistration) throws -> AdvertisementID {
@@ -85,8 +85,8 @@ private struct Bench {
         act()
     }
 
-    mutating func take(hostName: String) {
-        advertiser.take(hostName: hostName)
+    mutating func apply(hostName: String) {
+        advertiser.apply(hostName: hostName)
         act()
     }
 
@@ -421,7 +421,7 @@ private struct Bench {
         let id = try bench.advertise(service(host: .machine))
         let old = AdvertisementID(rawValue: id.rawValue + 1)
         bench.establish(old)
-        bench.take(hostName: "ship")
+        bench.apply(hostName: "ship")
         let next = AdvertisementID(rawValue: id.rawValue + 2)
         #expect(bench.targets(1) == ["box.local"] && bench.names(1).isSuperset(of: ["box.local", "ship.local"]))
         bench.asking = [bench.set(next)]
@@ -438,11 +438,11 @@ private struct Bench {
         var bench = Bench([1: "eth0"])
         let first = try bench.advertise(service(host: .machine))
         bench.establish(AdvertisementID(rawValue: first.rawValue + 1))
-        for name in ["ship", "boat", "box", "boat"] { bench.take(hostName: name) }
+        for name in ["ship", "boat", "box", "boat"] { bench.apply(hostName: name) }
         #expect(Set(bench.names(1).filter { !$0.hasPrefix("Lamp") }) == ["box.local", "boat.local"])
         let second = try bench.advertise(service("Disc", host: .machine))
         #expect(bench.targets(1).sorted() == ["boat.local", "box.local"])
-        bench.take(hostName: "ferry")
+        bench.apply(hostName: "ferry")
         bench.withdraw(first)
         #expect(Set(bench.names(1).filter { !$0.hasPrefix("Disc") }) == ["boat.local", "ferry.local"])
         bench.withdraw(second)
@@ -452,7 +452,7 @@ private struct Bench {
     @Test func `a name that nobody was told is left at once`() throws {
         var bench = Bench([1: "eth0"])
         _ = try bench.advertise(service(host: .machine))
-        bench.take(hostName: "ship")
+        bench.apply(hostName: "ship")
         #expect(bench.targets(1) == ["ship.local"] && bench.names(1).isDisjoint(with: ["box.local"]))
     }
 

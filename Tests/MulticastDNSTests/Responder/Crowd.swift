@@ -73,7 +73,7 @@ struct Crowd {
         random = RandomSource(seed: options.seed)
         observer = LinkDirectory(index: 1, name: "w", settings: .init(), random: RandomSource(seed: ~options.seed))
         for family in options.families { observer.open(family, mtu: 1500, at: now) }
-        observer.add(Wish(pointers: [DomainName("_ipp._tcp.local") ?? DomainName()]), of: 1, at: now)
+        observer.add(Subscription(pointers: [DomainName("_ipp._tcp.local") ?? DomainName()]), of: 1, at: now)
         for index in 0..<options.machines {
             let seed = random.next()
             let later = Int.random(in: 0...max(1, Int(options.spread * 1000)), using: &random)
@@ -153,15 +153,15 @@ struct Crowd {
     /// Carries news between the responders and the advertiser, as an engine does.
     /// - Returns: Whether there is more to be sent.
     private mutating func advertise(_ index: Int) -> Bool {
-        for event in machines[index].directory.takeResponderEvents() {
+        for event in machines[index].directory.drainResponderEvents() {
             note(event, of: index)
             let (directory, now) = (machines[index].directory, now)
             machines[index].advertiser.handle(event, on: "eth0") { directory.isClaimed($0, at: now) }
         }
-        let commands = machines[index].advertiser.takeCommands()
+        let commands = machines[index].advertiser.drainCommands()
         for command in commands { machines[index].directory.carryOut(command.action, at: now) }
-        _ = machines[index].advertiser.takeEvents()
-        _ = machines[index].advertiser.takeConflicts()
+        _ = machines[index].advertiser.drainEvents()
+        _ = machines[index].advertiser.drainConflicts()
         return !commands.isEmpty
     }
 
@@ -218,7 +218,7 @@ struct Crowd {
     }
 
     private mutating func observe() {
-        for event in observer.takeEvents() {
+        for event in observer.drainEvents() {
             switch event {
             case .resolved(let service), .changed(let service, _, _):
                 if !isRight(service) { wrong.append((seconds, service)) }

@@ -66,7 +66,7 @@ private struct Bench {
         bench.start(one)
         _ = bench.prober.step(at: time(0.25))
         bench.start(two, at: 0.25)
-        #expect(bench.prober.hasAsked(one) && !bench.prober.hasAsked(two))
+        #expect(bench.prober.hasProbed(one) && !bench.prober.hasProbed(two))
         #expect(bench.run(one).probes.count == 2)
     }
 
@@ -76,7 +76,7 @@ private struct Bench {
         _ = bench.prober.step(at: time(0.25))
         bench.prober.lostTiebreak(one, at: time(0.4))
         // What the winner says meanwhile counts, and that it probes on does not lengthen the wait.
-        #expect(bench.prober.hasAsked(one))
+        #expect(bench.prober.hasProbed(one))
         bench.prober.lostTiebreak(one, at: time(0.9))
         let (probes, finished) = bench.run(one)
         #expect(probes.count == 3 && isAbout(probes[0], 1.4) && isAbout(finished ?? 0, 2.15))
@@ -127,7 +127,7 @@ private struct Bench {
     ) {
         var bench = Bench()
         bench.prober.hold(one, at: time(1))
-        #expect(bench.prober.nextDeadline == nil && bench.prober.isHeld(one) && bench.prober.hasAsked(one))
+        #expect(bench.prober.nextDeadline == nil && bench.prober.isHeld(one) && bench.prober.hasProbed(one))
         let isOurs = bench.prober.release(one, at: time(1 + wait.seconds), random: &bench.random)
         #expect(isOurs == wait.isOurs && bench.prober.probing.isEmpty == wait.isOurs)
         #expect(bench.run(one).probes.count == (wait.isOurs ? 0 : 3))

@@ -83,7 +83,7 @@ struct ResponderBench {
                 )
             )
         }
-        events += responder.takeEvents()
+        events += responder.drainEvents()
     }
 
     /// Forgets what was sent and reported.

@@ -131,7 +131,7 @@ private func probing(_ set: RecordSet) -> ResponderBench {
         // Somebody answers every single probe.
         for _ in 0..<6000 {
             bench.run(for: 0.01)
-            guard bench.responder.prober.hasAsked(service.id) else { continue }
+            guard bench.responder.prober.hasProbed(service.id) else { continue }
             bench.hear(records: [MadeUpService(name: name == 1 ? "Lamp" : "Lamp (\(name))", port: 81).location])
             name += 1
             bench.publish(.service(MadeUpService(name: "Lamp (\(name))")))

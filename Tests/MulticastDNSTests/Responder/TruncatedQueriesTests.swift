@@ -36,7 +36,7 @@ private struct Bench {
         from source: IPAddress = asker.address,
         at seconds: Double
     ) {
-        queries.heard(KnownAnswers(records), isTruncated: truncated, from: source, at: time(seconds), random: &random)
+        queries.receive(KnownAnswers(records), isTruncated: truncated, from: source, at: time(seconds), random: &random)
     }
 
     mutating func due(at seconds: Double) -> [WantedAnswer] { queries.due(at: time(seconds)).flatMap(\.answers) }

@@ -21,13 +21,13 @@ import Testing
                     (0..<Int.random(in: 1...30, using: &numbers)).map { UInt8(truncatingIfNeeded: fed.count + $0) }
                 )
                 fed += bytes
-                queue.take(bytes)
+                queue.append(bytes)
             } else {
                 let minimum = Int.random(in: 1...20, using: &numbers)
                 let maximum = minimum + Int.random(in: 0...20, using: &numbers)
                 requests[step] = (minimum, maximum)
                 asked.append(step)
-                queue.ask(.init(minimum: minimum, maximum: maximum), step)
+                queue.enqueue(.init(minimum: minimum, maximum: maximum), step)
             }
             for completion in queue.completions() {
                 completed.append(completion.token)
@@ -46,7 +46,7 @@ import Testing
             taken += completion.content ?? Data()
         }
         #expect(completed == asked, "each once, in order")
-        queue.ask(.message, -1)
+        queue.enqueue(.message, -1)
         taken += queue.completions().first?.content ?? Data()
         #expect(taken == fed)
     }
@@ -60,11 +60,11 @@ import Testing
             if Bool.random(using: &numbers) {
                 let message = Data((0..<Int.random(in: 0...12, using: &numbers)).map { UInt8(step &+ $0 & 0xFF) })
                 sent.append(message)
-                queue.take(ReceivedMessage(bytes: message))
+                queue.append(ReceivedMessage(bytes: message))
             } else if Bool.random(using: &numbers) {
-                queue.ask(.message, step)
+                queue.enqueue(.message, step)
             } else {
-                queue.ask(.init(minimum: 1, maximum: Int.random(in: 1...8, using: &numbers)), step)
+                queue.enqueue(.init(minimum: 1, maximum: Int.random(in: 1...8, using: &numbers)), step)
             }
             for completion in queue.completions() {
                 heard[heard.count - 1] += completion.content ?? Data()

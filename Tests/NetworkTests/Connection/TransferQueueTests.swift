@@ -41,23 +41,23 @@ private struct Handed: Equatable, CustomStringConvertible {
 
     @Test func `nothing is wanted that nobody asked for`() {
         var queue = queue()
-        #expect(queue.wanted == nil && !queue.isAsked)
-        queue.ask(.init(minimum: 1, maximum: 10), 1)
-        #expect(queue.wanted == 10 && queue.isAsked)
-        queue.take(Data("abc".utf8))
+        #expect(queue.wanted == nil && !queue.hasRequests)
+        queue.enqueue(.init(minimum: 1, maximum: 10), 1)
+        #expect(queue.wanted == 10 && queue.hasRequests)
+        queue.append(Data("abc".utf8))
         #expect(receipts(&queue) == [Handed(1, "abc")])
         #expect(queue.wanted == nil && queue.heldBytes == 0)
     }
 
     @Test func `a stream waits for the least, and gives the most`() {
         var queue = queue()
-        queue.ask(.init(minimum: 4, maximum: 6), 1)
-        queue.take(Data("abc".utf8))
+        queue.enqueue(.init(minimum: 4, maximum: 6), 1)
+        queue.append(Data("abc".utf8))
         #expect(receipts(&queue) == [] && queue.wanted == 3)
-        queue.take(Data("defgh".utf8))
+        queue.append(Data("defgh".utf8))
         #expect(receipts(&queue) == [Handed(1, "abcdef")])
-        queue.ask(.init(minimum: 1, maximum: 1), 2)
-        queue.ask(.init(minimum: 1, maximum: 9), 3)
+        queue.enqueue(.init(minimum: 1, maximum: 1), 2)
+        queue.enqueue(.init(minimum: 1, maximum: 9), 3)
         #expect(receipts(&queue) == [Handed(2, "g"), Handed(3, "h")])
     }
 
@@ -68,9 +68,9 @@ private struct Handed: Equatable, CustomStringConvertible {
 
     @Test func `what is handed out begins at index 0`() throws {
         var queue = queue()
-        queue.take(Data("abcdef".utf8))
-        queue.ask(.init(minimum: 1, maximum: 2), 1)
-        queue.ask(.init(minimum: 1, maximum: 9), 2)
+        queue.append(Data("abcdef".utf8))
+        queue.enqueue(.init(minimum: 1, maximum: 2), 1)
+        queue.enqueue(.init(minimum: 1, maximum: 9), 2)
         let contents = queue.completions().compactMap(\.content)
         #expect(contents.map(\.startIndex) == [0, 0])
         #expect(contents.last == Data("cdef".utf8))
@@ -78,11 +78,11 @@ private struct Handed: Equatable, CustomStringConvertible {
 
     @Test func `the end comes with what is left, once, and then there is no more data`() {
         var queue = queue()
-        queue.ask(.init(minimum: 5, maximum: 9), 1)
-        queue.take(Data("abc".utf8))
+        queue.enqueue(.init(minimum: 5, maximum: 9), 1)
+        queue.append(Data("abc".utf8))
         queue.finish()
         #expect(receipts(&queue) == [Handed(1, "abc", isComplete: true, isFinal: true)])
-        queue.ask(.init(minimum: 1, maximum: 9), 2)
+        queue.enqueue(.init(minimum: 1, maximum: 9), 2)
         let over = Handed(2, nil, isComplete: true, isFinal: true, error: .posix(.ENODATA))
         #expect(receipts(&queue) == [over] && queue.wanted == nil && queue.isOver)
     }
@@ -90,16 +90,16 @@ private struct Handed: Equatable, CustomStringConvertible {
     @Test func `an end with nothing left has no content`() {
         var queue = queue()
         queue.finish()
-        queue.ask(.init(minimum: 1, maximum: 9), 1)
+        queue.enqueue(.init(minimum: 1, maximum: 9), 1)
         #expect(receipts(&queue) == [Handed(1, nil, isComplete: true, isFinal: true)])
     }
 
     @Test func `a read that fills up before the end is not the last`() {
         var queue = queue()
-        queue.take(Data("abcdef".utf8))
+        queue.append(Data("abcdef".utf8))
         queue.finish()
-        queue.ask(.init(minimum: 1, maximum: 3), 1)
-        queue.ask(.init(minimum: 1, maximum: 3), 2)
+        queue.enqueue(.init(minimum: 1, maximum: 3), 1)
+        queue.enqueue(.init(minimum: 1, maximum: 3), 2)
         #expect(
             receipts(&queue) == [Handed(1, "abc"), Handed(2, "def", isComplete: true, isFinal: true)]
         )
@@ -107,35 +107,35 @@ private struct Handed: Equatable, CustomStringConvertible {
 
     @Test func `a message of a stream is all of it`() {
         var queue = queue()
-        queue.ask(.message, 1)
-        queue.take(Data("abc".utf8))
+        queue.enqueue(.message, 1)
+        queue.append(Data("abc".utf8))
         #expect(receipts(&queue) == [] && queue.wanted == .max)
-        queue.take(Data("def".utf8))
+        queue.append(Data("def".utf8))
         queue.finish()
         #expect(receipts(&queue) == [Handed(1, "abcdef", isComplete: true, isFinal: true)])
     }
 
     @Test func `after a failure comes what was read before, with the error when it is too little`() {
         var queue = queue()
-        queue.take(Data("abcde".utf8))
+        queue.append(Data("abcde".utf8))
         queue.fail(reset)
-        queue.ask(.init(minimum: 1, maximum: 3), 1)
-        queue.ask(.init(minimum: 3, maximum: 3), 2)
-        queue.ask(.init(minimum: 1, maximum: 3), 3)
+        queue.enqueue(.init(minimum: 1, maximum: 3), 1)
+        queue.enqueue(.init(minimum: 3, maximum: 3), 2)
+        queue.enqueue(.init(minimum: 1, maximum: 3), 3)
         #expect(
             receipts(&queue) == [Handed(1, "abc"), Handed(2, "de", error: reset), Handed(3, nil, error: reset)]
         )
         queue.fail(.posix(.EPIPE))
         queue.finish()
-        queue.ask(.message, 4)
+        queue.enqueue(.message, 4)
         #expect(receipts(&queue) == [Handed(4, nil, error: reset)], "the first reason stays")
     }
 
     @Test func `cancelling drops what came and completes who waits`() {
         var queue = queue()
-        queue.ask(.init(minimum: 9, maximum: 9), 1)
-        queue.ask(.message, 2)
-        queue.take(Data("abc".utf8))
+        queue.enqueue(.init(minimum: 9, maximum: 9), 1)
+        queue.enqueue(.message, 2)
+        queue.append(Data("abc".utf8))
         let error = NWError.posix(.ECANCELED)
         #expect(queue.cancel(error).map { Handed($0) } == [Handed(1, nil, error: error), Handed(2, nil, error: error)])
         #expect(queue.heldBytes == 0)
@@ -143,21 +143,21 @@ private struct Handed: Equatable, CustomStringConvertible {
 
     @Test func `each message is one receive, also an empty one`() {
         var queue = queue(isStream: false)
-        queue.ask(.message, 1)
-        queue.ask(.message, 2)
-        queue.ask(.message, 3)
-        queue.take(ReceivedMessage(bytes: Data("one".utf8)))
-        queue.take(ReceivedMessage(bytes: Data()))
+        queue.enqueue(.message, 1)
+        queue.enqueue(.message, 2)
+        queue.enqueue(.message, 3)
+        queue.append(ReceivedMessage(bytes: Data("one".utf8)))
+        queue.append(ReceivedMessage(bytes: Data()))
         #expect(receipts(&queue) == [Handed(1, "one", isComplete: true), Handed(2, "", isComplete: true)])
         #expect(queue.wanted == .max)
     }
 
     @Test func `a long message comes in parts to who asks for less`() {
         var queue = queue(isStream: false)
-        queue.take(ReceivedMessage(bytes: Data("abcde".utf8)))
-        queue.take(ReceivedMessage(bytes: Data("f".utf8)))
-        for token in 1...3 { queue.ask(.init(minimum: 1, maximum: 2), token) }
-        queue.ask(.message, 4)
+        queue.append(ReceivedMessage(bytes: Data("abcde".utf8)))
+        queue.append(ReceivedMessage(bytes: Data("f".utf8)))
+        for token in 1...3 { queue.enqueue(.init(minimum: 1, maximum: 2), token) }
+        queue.enqueue(.message, 4)
         #expect(
             receipts(&queue) == [
                 Handed(1, "ab"), Handed(2, "cd"), Handed(3, "e", isComplete: true),
@@ -168,9 +168,9 @@ private struct Handed: Equatable, CustomStringConvertible {
 
     @Test func `messages end, or fail, when all were handed out`() {
         var queue = queue(isStream: false)
-        queue.take(ReceivedMessage(bytes: Data("a".utf8)))
+        queue.append(ReceivedMessage(bytes: Data("a".utf8)))
         queue.finish()
-        for token in 1...3 { queue.ask(.message, token) }
+        for token in 1...3 { queue.enqueue(.message, token) }
         #expect(
             receipts(&queue) == [
                 Handed(1, "a", isComplete: true), Handed(2, nil, isComplete: true, isFinal: true),
@@ -179,7 +179,7 @@ private struct Handed: Equatable, CustomStringConvertible {
         )
         var broken = ReceiveQueue<Int>(isStream: false)
         broken.fail(reset)
-        broken.ask(.message, 1)
+        broken.enqueue(.message, 1)
         #expect(broken.completions().map { Handed($0) } == [Handed(1, nil, error: reset)])
     }
 }

@@ -291,7 +291,7 @@ import Testing
         let values = certificates.clientOptions().securityProtocolOptions.values
         let session = try TLSSession(values, peerName: "localhost", isServer: false, longestDatagram: 1232)
         _ = try session.handshake()
-        let hello = session.takeOutput()
+        let hello = session.drainOutput()
         let stranger = Watched(to: "127.0.0.1", port, .udp).start()
         let answers = Record<Data>()
         for _ in 0..<3 {
@@ -304,7 +304,7 @@ import Testing
         #expect(listener.accepted.values.isEmpty)
         session.feed(answers.values[0])
         _ = try session.handshake()
-        stranger.connection.send(content: session.takeOutput(), completion: .idempotent)
+        stranger.connection.send(content: session.drainOutput(), completion: .idempotent)
         await eventually("heard of") { listener.accepted.values.count == 1 }
     }
 }

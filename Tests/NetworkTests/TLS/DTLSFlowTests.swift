@@ -33,7 +33,7 @@ import Testing
         var isExpected = Expected(reading: false, writing: false)
         var reads = 0
 
-        func read(upTo limit: Int) throws(NWError) -> FlowArrival? {
+        func read(upTo limit: Int) throws(NWError) -> FlowInput? {
             reads += 1
             guard !arrived.isEmpty else { return noise.map { .message(ReceivedMessage(bytes: $0)) } }
             return .message(ReceivedMessage(bytes: try arrived.removeFirst().get(), metadata: metadata))
@@ -97,7 +97,7 @@ import Testing
 
     init() throws { certificates = try Certificates.shared.get() }
 
-    private func text(_ arrival: FlowArrival?) -> String? {
+    private func text(_ arrival: FlowInput?) -> String? {
         guard case .message(let message)? = arrival else { return nil }
         return String(decoding: message.bytes, as: UTF8.self)
     }

@@ -25,7 +25,7 @@ import Testing
     /// All datagrams that wait.
     private func datagrams(_ session: borrowing TLSSession) -> [Data] {
         var found: [Data] = []
-        while case let datagram = session.takeOutput(), !datagram.isEmpty { found.append(datagram) }
+        while case let datagram = session.drainOutput(), !datagram.isEmpty { found.append(datagram) }
         return found
     }
 

@@ -65,9 +65,9 @@ import Testing
         while !(isDone && isServed), turns < 10_000 {
             turns += 1
             if !isDone { isDone = try client.handshake() }
-            carry(client.takeOutput(), step: step, to: server)
+            carry(client.drainOutput(), step: step, to: server)
             if !isServed { isServed = try server.handshake() }
-            carry(server.takeOutput(), step: step, to: client)
+            carry(server.drainOutput(), step: step, to: client)
         }
         #expect(isDone && isServed)
     }
@@ -91,19 +91,19 @@ import Testing
         try shake(client, server, step: step)
         try client.write(Data("hello".utf8))
         try client.write(Data(" world".utf8))
-        carry(client.takeOutput(), step: step, to: server)
+        carry(client.drainOutput(), step: step, to: server)
         #expect(text(try server.read(upTo: 100)) == "hello")
         #expect(text(try server.read(upTo: 3)) == " wo")
         #expect(text(try server.read(upTo: 100)) == "rld")
         #expect(try server.read(upTo: 100).map { _ in true } == nil)
         client.finish()
-        server.feed(client.takeOutput())
+        server.feed(client.drainOutput())
         guard case .end? = try server.read(upTo: 1) else {
             Issue.record("no end")
             return
         }
         try server.write(Data("still".utf8))
-        client.feed(server.takeOutput())
+        client.feed(server.drainOutput())
         #expect(text(try client.read(upTo: 100)) == "still")
     }
 
@@ -111,7 +111,7 @@ import Testing
         let client = try self.client("elsewhere.example")
         let server = try self.server()
         #expect(throws: NWError.tls(errSSLHostNameMismatch)) { try shake(client, server) }
-        server.feed(client.takeOutput())
+        server.feed(client.drainOutput())
         #expect(throws: NWError.tls(errSSLPeerBadCert)) { try server.handshake() }
     }
 
@@ -120,7 +120,7 @@ import Testing
         let server = try self.server()
         try shake(client, server)
         try client.write(Data("hello".utf8))
-        var bytes = client.takeOutput()
+        var bytes = client.drainOutput()
         bytes[bytes.count - 1] ^= 1
         server.feed(bytes)
         #expect(throws: NWError.self) { try server.read(upTo: 100) }

@@ -20,7 +20,7 @@ enum nwp_curl_result {
 };
 
 /// Takes bytes of the body or one line of the head. Returns 1, or 0 to stop.
-typedef int (*nwp_curl_take)(void *context, const char *bytes, size_t count);
+typedef int (*nwp_curl_sink)(void *context, const char *bytes, size_t count);
 
 /// Loads libcurl.so.4. Returns 0, or -1 with the reason in `nwp_curl_load_error`.
 int nwp_curl_load(void);
@@ -48,7 +48,7 @@ void nwp_curl_timeout(struct nwp_curl *request, long connecting, long whole);
 /// Calls `tick` about once a second, and whenever something came.
 void nwp_curl_tick(struct nwp_curl *request, void (*tick)(void *context));
 /// Makes the request and blocks until it is over.
-enum nwp_curl_result nwp_curl_perform(struct nwp_curl *request, nwp_curl_take head, nwp_curl_take body, void *context);
+enum nwp_curl_result nwp_curl_perform(struct nwp_curl *request, nwp_curl_sink head, nwp_curl_sink body, void *context);
 /// The status code of the answer; 0 when there was none.
 long nwp_curl_status(struct nwp_curl *request);
 /// libcurl's words on the last failure; "" without one.
@@ -62,8 +62,8 @@ typedef int (*nwp_curl_prepare)(void *context, int descriptor);
 /// Makes a request one whose answer is only looked at, over a connection of its own and without a proxy. `pinned` is
 /// "HOST:PORT:ADDRESS", which spares looking the name up; "" looks it up. `authorities` is a file of certificates, ""
 /// for those of the system. `context` goes to all three functions.
-void nwp_curl_probe(struct nwp_curl *request, const char *pinned, const char *authorities, nwp_curl_take head,
-                    nwp_curl_take body, nwp_curl_prepare prepare, void *context);
+void nwp_curl_probe(struct nwp_curl *request, const char *pinned, const char *authorities, nwp_curl_sink head,
+                    nwp_curl_sink body, nwp_curl_prepare prepare, void *context);
 /// The errno of the last failed connection attempt; 0 without one.
 int nwp_curl_errno(struct nwp_curl *request);
 /// What became of the server's certificate in a request that failed: 0 nothing is known against it, 1 it does not
@@ -77,7 +77,7 @@ void nwp_curl_traffic(struct nwp_curl *request, long *sent, long *received);
 /// Puts up to `room` bytes of the body that is sent at `bytes`. Returns how many, 0 when there are no more.
 typedef size_t (*nwp_curl_give)(void *context, char *bytes, size_t room);
 /// When a request came how far, in microseconds since it began; 0 for what has not happened.
-struct nwp_curl_moments {
+struct nwp_curl_timings {
     /// Its address was known.
     long resolved;
     /// Its connection was made.
@@ -96,17 +96,17 @@ void nwp_curl_upload(struct nwp_curl *request, long size, nwp_curl_give give);
 /// Lets such a request take over a connection that an earlier one of its set has left open, and leave its own open.
 void nwp_curl_keep(struct nwp_curl *request);
 /// How far a request is, finished or not.
-void nwp_curl_moments(struct nwp_curl *request, struct nwp_curl_moments *moments);
+void nwp_curl_timings(struct nwp_curl *request, struct nwp_curl_timings *timings);
 
 /// Requests that go on side by side on the caller's event loop (libcurl-multi(3)).
 struct nwp_multi;
 /// Asks the loop to watch a socket: `wanted` is 1 for reading, 2 for writing, 3 for both, 0 to stop.
-typedef void (*nwp_multi_watch)(void *context, int descriptor, int wanted);
+typedef void (*nwp_multi_register)(void *context, int descriptor, int wanted);
 /// Asks the loop for a call of `nwp_multi_act` after so many milliseconds; -1 takes that back.
 typedef void (*nwp_multi_timer)(void *context, long milliseconds);
 
 /// Makes a set of requests; NULL without memory. Load the library before.
-struct nwp_multi *nwp_multi_open(nwp_multi_watch watch, nwp_multi_timer timer, void *context);
+struct nwp_multi *nwp_multi_open(nwp_multi_register register_descriptor, nwp_multi_timer timer, void *context);
 /// Starts a request. Returns 0, or -1 without memory.
 int nwp_multi_add(struct nwp_multi *multi, struct nwp_curl *request);
 /// Takes a request out, finished or not.

@@ -83,7 +83,7 @@ struct nwp_http_tls {
     /// What GnuTLS may negotiate, such as "NORMAL:-VERS-TLS1.2".
     const char *priorities;
     /// Whether clients are asked for a certificate, must have one, and must have one of an authority.
-    int asks;
+    int requests_certificate;
     int requires;
     int verifies;
 };

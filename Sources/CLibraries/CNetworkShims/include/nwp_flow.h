@@ -17,7 +17,7 @@ struct nwp_end {
 };
 
 /// What is known of a datagram besides its bytes.
-struct nwp_arrival {
+struct nwp_flow_datagram {
     struct nwp_end source;
     /// To which of our addresses; its length is 0 when the kernel did not say.
     struct nwp_end destination;
@@ -59,7 +59,7 @@ void nwp_flow_abort(int descriptor);
 /// recv(2) without waiting. Returns how many bytes came, 0 at the end of a stream, or a negative errno.
 long nwp_flow_read(int descriptor, void *buffer, size_t capacity);
 /// Receives one datagram without waiting. Returns its length in the buffer, or a negative errno.
-long nwp_flow_receive(int descriptor, void *buffer, size_t capacity, struct nwp_arrival *arrival);
+long nwp_flow_receive(int descriptor, void *buffer, size_t capacity, struct nwp_flow_datagram *datagram);
 /// Sends one datagram without waiting, from one of our addresses where `from` has one. Returns the bytes sent, or a
 /// negative errno.
 long nwp_flow_send(int descriptor, const void *bytes, size_t count, const struct nwp_end *to, const struct nwp_end *from);

@@ -27,9 +27,9 @@ long nwp_sign(const char *key, size_t key_length, const void *bytes, size_t coun
 /// Whether the key of a certificate in DER has signed these bytes.
 int nwp_verify(const uint8_t *certificate, size_t certificate_length, const void *bytes, size_t count,
                const uint8_t *signature, size_t signature_length);
-/// The certificates of a text in PEM, in DER: the one at `place`. Returns its length, and fills in what fits; 0 when
+/// The certificates of a text in PEM, in DER: the one at `position`. Returns its length, and fills in what fits; 0 when
 /// there is none at this place, -1 when it cannot be read.
-long nwp_certificate_at(const char *pem, size_t pem_length, int place, uint8_t *buffer, size_t capacity);
+long nwp_certificate_at(const char *pem, size_t pem_length, int position, uint8_t *buffer, size_t capacity);
 
 /// Seals bytes by ChaCha20-Poly1305 (RFC 8439); `sealed` takes NWP_TAG bytes more than `count`. Returns 0 or -1.
 int nwp_seal(const uint8_t key[NWP_SEED], const uint8_t nonce[NWP_NONCE], const void *header, size_t header_length,

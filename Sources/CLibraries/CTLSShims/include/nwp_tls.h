@@ -60,7 +60,7 @@ void nwp_tls_feed(struct nwp_tls *tls, const void *bytes, size_t count);
 /// How many bytes are for the wire; of DTLS those of the next datagram.
 size_t nwp_tls_output(struct nwp_tls *tls);
 /// Takes bytes for the wire. Returns their number.
-size_t nwp_tls_take(struct nwp_tls *tls, void *buffer, size_t capacity);
+size_t nwp_tls_drain(struct nwp_tls *tls, void *buffer, size_t capacity);
 /// Asks for a cookie from a client of DTLS whose first datagram this is, or finds the right one in it, by a server that
 /// has talked to nobody and goes on with nobody (RFC 6347 section 4.2.1). Returns whether it does.
 int nwp_tls_admit(struct nwp_tls *tls, const void *bytes, size_t count, const void *peer, size_t peer_length);
@@ -91,6 +91,6 @@ uint16_t nwp_tls_cipher(struct nwp_tls *tls);
 size_t nwp_tls_protocol(struct nwp_tls *tls, const uint8_t **bytes);
 /// A certificate of the peer's chain in DER, the leaf first. Returns its length, and fills in what fits; 0 when there is
 /// none at this place.
-size_t nwp_tls_certificate(struct nwp_tls *tls, int place, uint8_t *buffer, size_t capacity);
+size_t nwp_tls_certificate(struct nwp_tls *tls, int index, uint8_t *buffer, size_t capacity);
 
 #endif

@@ -47,13 +47,13 @@ enum BrowseLine {
     }
 
     /// A sign, then type, name and interface, then what such a thing is called, then what is new.
-    static func text(_ object: JSONValue, sheet: Sheet) -> String {
+    static func text(_ object: JSONValue, renderer: TextRenderer) -> String {
         let service = object["service"] ?? .null
-        let (sign, tone) = mark(object.text("event"))
-        let words = [service.text("type"), service.text("name"), service.interfaceName].map { sheet.paint($0) }
+        let (symbol, tone) = mark(object.text("event"))
+        let words = [service.text("type"), service.text("name"), service.interfaceName].map { renderer.style($0) }
         let notes = [ServiceText.typeName(service), detail(object, service)].filter { !$0.isEmpty }
-        return sheet.paint(sign, tone) + " "
-            + (words + notes.map { sheet.paint($0, .faint) }).joined(separator: "  ")
+        return renderer.style(symbol, tone) + " "
+            + (words + notes.map { renderer.style($0, .faint) }).joined(separator: "  ")
     }
 
     private static func name(_ event: BrowseEvent) -> String {
@@ -79,8 +79,8 @@ enum BrowseLine {
     private static func detail(_ object: JSONValue, _ service: JSONValue) -> String {
         switch object.text("event") {
         case "resolved", "changed":
-            let place = service.text("host") + (service["port"]?.int.map { ":\($0)" } ?? "")
-            return ([place] + service.texts("addresses")).joined(separator: " ")
+            let address = service.text("host") + (service["port"]?.int.map { ":\($0)" } ?? "")
+            return ([address] + service.texts("addresses")).joined(separator: " ")
         case "lost": return object["removed"]?.text("reason") ?? ""
         case "unresolved" where object["is_offered"]?.bool == false: return "port 0: not offered"
         case "unresolved": return "no " + object.texts("missing").joined(separator: ", ")

@@ -13,16 +13,16 @@ struct BrowseProgress {
     static let quiet = Duration.milliseconds(1200)
 
     private let started: Duration
-    private var lastNews: Duration
+    private var lastChange: Duration
     private var open: Set<Service.ID> = []
 
     init(at now: Duration) {
         started = now
-        lastNews = now
+        lastChange = now
     }
 
-    mutating func take(_ event: BrowseEvent, at now: Duration) {
-        lastNews = now
+    mutating func record(_ event: BrowseEvent, at now: Duration) {
+        lastChange = now
         switch event {
         case .found(let announcement): open.insert(announcement.id)
         case .resolved(let service), .changed(let service, _, _): open.remove(service.id)
@@ -32,5 +32,5 @@ struct BrowseProgress {
     }
 
     /// When it is over, if nothing else happens; `nil` while something is being resolved.
-    var end: Duration? { open.isEmpty ? max(started + Self.shortest, lastNews + Self.quiet) : nil }
+    var end: Duration? { open.isEmpty ? max(started + Self.shortest, lastChange + Self.quiet) : nil }
 }

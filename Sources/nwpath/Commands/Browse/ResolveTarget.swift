@@ -34,12 +34,12 @@ enum ResolveTarget: Hashable, Sendable {
         }
         guard let name = DomainName(text) else { return nil }
         var labels = name.labels
-        if let place = labels.indices.dropLast().last(where: { Self.isType(labels[$0], labels[$0 + 1]) }), place > 0 {
-            if labels.count == place + 2 { labels.append(Array("local".utf8)) }
+        if let index = labels.indices.dropLast().last(where: { Self.isType(labels[$0], labels[$0 + 1]) }), index > 0 {
+            if labels.count == index + 2 { labels.append(Array("local".utf8)) }
             let isEscaped = text.utf8.contains(UInt8(ascii: "\\"))
-            let front = labels[..<place]
+            let front = labels[..<index]
             let head = isEscaped ? Array(front) : [Array(front.joined(separator: [UInt8(ascii: ".")]))]
-            guard head.count == 1, let instance = try? DomainName(labels: head + labels[place...]),
+            guard head.count == 1, let instance = try? DomainName(labels: head + labels[index...]),
                 Self.isLocal(instance)
             else { return nil }
             self = .instance(instance)

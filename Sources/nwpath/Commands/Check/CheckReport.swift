@@ -84,7 +84,7 @@ struct CheckReport: Equatable {
     static func unknown(_ text: String) -> CheckReport { CheckReport(state: .unknown, text: text) }
 
     /// Takes thresholds into account: the worst state stands, and what broke is told.
-    mutating func judge() {
+    mutating func evaluate() {
         for measure in measures {
             guard let complaint = measure.complaint, measure.label != "satisfied" else { continue }
             state = state.worst(measure.state)

@@ -15,7 +15,7 @@ struct BashCompletion {
             case "$command $previous" in
         \(values)    *)
                 case "$command" in
-        \(table.places.map(place).joined())        *) return ;;
+        \(table.contexts.map(context).joined())        *) return ;;
                 esac
                 ;;
             esac
@@ -41,11 +41,11 @@ struct BashCompletion {
         }
     }
 
-    private func place(_ place: CompletionTable.Place) -> String {
-        let words = place.candidates.map(\.word) + place.options.flatMap(\.names)
-        let files = place.takesFiles ? "\(Self.asFiles); \(Self.files); " : ""
+    private func context(_ context: CompletionTable.Context) -> String {
+        let words = context.candidates.map(\.word) + context.options.flatMap(\.names)
+        let files = context.acceptsFiles ? "\(Self.asFiles); \(Self.files); " : ""
         let text = ShellText.quote(words.joined(separator: " "))
-        let names = place.listings.isEmpty ? "" : "\"$(\(ShellText.listing(table.name, place.listings)))\"' '"
-        return "        \(ShellText.quote(place.command))) \(files)words=\(names)\(text) ;;\n"
+        let names = context.listings.isEmpty ? "" : "\"$(\(ShellText.listing(table.name, context.listings)))\"' '"
+        return "        \(ShellText.quote(context.command))) \(files)words=\(names)\(text) ;;\n"
     }
 }

@@ -44,16 +44,16 @@ enum ShellText {
         _ table: CompletionTable,
         action: (CompletionTable.Option, CompletionTable.Value) -> String
     ) -> String {
-        table.places.flatMap { place in
-            place.options.compactMap { option in
-                option.value.map { "    \(pattern(place.command, option.names))) \(action(option, $0)) ;;\n" }
+        table.contexts.flatMap { context in
+            context.options.compactMap { option in
+                option.value.map { "    \(pattern(context.command, option.names))) \(action(option, $0)) ;;\n" }
             }
         }.joined()
     }
 
     /// The lines that find out, in bash and zsh alike, which command `words` name.
     static func search(_ table: CompletionTable, first: Int, array: String, end: String) -> String {
-        let groups = table.places.filter { $0.isInner && !$0.command.isEmpty }.map(\.command)
+        let groups = table.contexts.filter { $0.isInner && !$0.command.isEmpty }.map(\.command)
         return """
                 for ((index = \(first); index < \(end); index++)); do
                     word="${\(array)[index]}"

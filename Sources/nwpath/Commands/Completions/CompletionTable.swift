@@ -23,12 +23,12 @@ struct CompletionTable {
     }
 
     /// The words that were typed so far, and what may come next.
-    struct Place: Hashable {
+    struct Context: Hashable {
         /// Empty at the very start, a group or a command.
         let command: String
         var candidates: [Candidate] = []
         var options: [Option] = []
-        var takesFiles = false
+        var acceptsFiles = false
         /// What of this machine may be named here.
         var listings: [String] = []
         /// Whether exactly these words were typed: at the start, and for groups.
@@ -36,28 +36,28 @@ struct CompletionTable {
     }
 
     let name: String
-    let places: [Place]
+    let contexts: [Context]
 
     init(_ program: Program) {
         name = program.name
         let commands = program.commands
         let start = Self.starts(program)
         let common = program.commonArguments.map(Self.option)
-        var places = [Place(command: "", candidates: start, options: common + Self.always, isInner: true)]
+        var contexts = [Context(command: "", candidates: start, options: common + Self.always, isInner: true)]
         for candidate in start {
             let members = commands.filter { $0.words.count == 2 && $0.words[0] == candidate.word }
             guard !members.isEmpty else { continue }
             let words = members.map { Candidate(word: $0.words[1], note: $0.summary) }
-            places.append(Place(command: candidate.word, candidates: words, options: Self.always, isInner: true))
+            contexts.append(Context(command: candidate.word, candidates: words, options: Self.always, isInner: true))
         }
-        places.append(Place(command: "help", candidates: start.filter { $0.word != "help" }))
-        places += commands.map(Self.place)
-        self.places = places
+        contexts.append(Context(command: "help", candidates: start.filter { $0.word != "help" }))
+        contexts += commands.map(Self.context)
+        self.contexts = contexts
     }
 
     /// The options with a value that may stand before a command.
     var valuedAtStart: [String] {
-        places[0].options.filter { $0.value != nil }.flatMap(\.names)
+        contexts[0].options.filter { $0.value != nil }.flatMap(\.names)
     }
 
     private static let always = [
@@ -75,16 +75,16 @@ struct CompletionTable {
         return starts + [Candidate(word: "help", note: "Show the help of a command.")]
     }
 
-    private static func place(_ command: CommandDescription) -> Place {
+    private static func context(_ command: CommandDescription) -> Context {
         let positionals = command.arguments.filter(\.isPositional)
         let named = command.arguments.filter { !$0.isPositional } + command.commonArguments
-        return Place(
+        return Context(
             command: command.name,
             candidates: positionals.flatMap { positional in
                 positional.choices.map { Candidate(word: $0, note: positional.help) }
             },
             options: named.map(option) + always,
-            takesFiles: positionals.contains(where: \.isPath),
+            acceptsFiles: positionals.contains(where: \.isPath),
             listings: positionals.flatMap(\.listings)
         )
     }

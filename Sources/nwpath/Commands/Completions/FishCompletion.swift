@@ -33,21 +33,21 @@ struct FishCompletion {
             test $size = 0; or test "$found[1..$size]" = "$wanted"
         end
         complete -c \(table.name) -f
-        \(table.places.map(place).joined())
+        \(table.contexts.map(context).joined())
         """
     }
 
-    private func place(_ place: CompletionTable.Place) -> String {
-        let words = ShellText.fish(place.command) + (place.isInner ? " exactly" : "")
+    private func context(_ context: CompletionTable.Context) -> String {
+        let words = ShellText.fish(context.command) + (context.isInner ? " exactly" : "")
         let start = "complete -c \(table.name) -n \(ShellText.fish("__\(table.name)_at \(words)"))"
-        var lines = place.takesFiles ? "\(start) -F\n" : ""
-        for candidate in place.candidates {
+        var lines = context.acceptsFiles ? "\(start) -F\n" : ""
+        for candidate in context.candidates {
             lines += "\(start) -a \(ShellText.fish(candidate.word)) -d \(ShellText.fish(candidate.note))\n"
         }
-        if !place.listings.isEmpty {
-            lines += "\(start) -a \(ShellText.fish("(\(ShellText.listing(table.name, place.listings)))"))\n"
+        if !context.listings.isEmpty {
+            lines += "\(start) -a \(ShellText.fish("(\(ShellText.listing(table.name, context.listings)))"))\n"
         }
-        for option in place.options { lines += "\(start)\(suffix(of: option)) -d \(ShellText.fish(option.note))\n" }
+        for option in context.options { lines += "\(start)\(suffix(of: option)) -d \(ShellText.fish(option.note))\n" }
         return lines
     }
 

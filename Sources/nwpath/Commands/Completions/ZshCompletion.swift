@@ -16,7 +16,7 @@ struct ZshCompletion {
             case "$command $previous" in
         \(values)    *)
                 case "$command" in
-        \(table.places.map(place).joined())        esac
+        \(table.contexts.map(context).joined())        esac
                 ;;
             esac
             _describe -o '\(table.name)' candidates
@@ -41,18 +41,18 @@ struct ZshCompletion {
         }
     }
 
-    private func place(_ place: CompletionTable.Place) -> String {
-        let options = place.options.flatMap { option in
+    private func context(_ context: CompletionTable.Context) -> String {
+        let options = context.options.flatMap { option in
             option.names.map { CompletionTable.Candidate(word: $0, note: option.note) }
         }
-        let items = (place.candidates + options).map { item in
+        let items = (context.candidates + options).map { item in
             "                \(ShellText.quote("\(item.word):\(item.note)"))\n"
         }
-        let files = place.takesFiles ? "            _files\n" : ""
-        let listing = ShellText.listing(table.name, place.listings)
-        let names = place.listings.isEmpty ? "" : "            candidates+=(${(f)\"$(\(listing))\"})\n"
+        let files = context.acceptsFiles ? "            _files\n" : ""
+        let listing = ShellText.listing(table.name, context.listings)
+        let names = context.listings.isEmpty ? "" : "            candidates+=(${(f)\"$(\(listing))\"})\n"
         return """
-                    \(ShellText.quote(place.command)))
+                    \(ShellText.quote(context.command)))
             \(files)            candidates=(
             \(items.joined())            )
             \(names)            ;;

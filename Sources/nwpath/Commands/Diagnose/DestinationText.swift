@@ -3,7 +3,7 @@
 internal import OrderedJSON
 
 struct DestinationText {
-    let sheet: Sheet
+    let renderer: TextRenderer
 
     /// That it works, or that this could not be found out.
     func sentence(_ destination: JSONValue, _ document: JSONValue) -> String {
@@ -11,10 +11,10 @@ struct DestinationText {
         let gaps = document.list("ladder").filter { $0.text("state") != "ok" }
         if let gap = gaps.first {
             let reason = "\(gap.text("layer")): \(gap.text("message"))"
-            return sheet.paint("? \(name) works as far as tested; \(reason)", .warning) + "\n"
+            return renderer.style("? \(name) works as far as tested; \(reason)", .warning) + "\n"
         }
         let status = destination["status"]?.int.map { ": status \($0)" } ?? ""
-        return sheet.paint("✓ \(name) works\(status)", .good) + "\n"
+        return renderer.style("✓ \(name) works\(status)", .good) + "\n"
     }
 
     /// What there is to say of each step that works.
@@ -23,13 +23,13 @@ struct DestinationText {
         var details: [String: String] = [:]
         let names = addresses.map { $0.text("address") }
         details["resolve"] = names.joined(separator: ", ") + Self.time(destination["lookup_seconds"])
-        var ways: [String] = []
+        var routes: [String] = []
         for address in addresses where !address.interfaceName.isEmpty {
             let gateway = address.text("gateway")
-            let way = (gateway.isEmpty ? "" : "via \(gateway) ") + "on \(address.interfaceName)"
-            if !ways.contains(way) { ways.append(way) }
+            let route = (gateway.isEmpty ? "" : "via \(gateway) ") + "on \(address.interfaceName)"
+            if !routes.contains(route) { routes.append(route) }
         }
-        details["route"] = ways.joined(separator: "; ")
+        details["route"] = routes.joined(separator: "; ")
         let echoes = addresses.filter { $0["echo"]?.bool == true }
         details["reach"] = echoes.map { $0.text("address") + Self.time($0["echo_seconds"]) }.joined(separator: ", ")
         let connected = addresses.filter { $0.text("connection") == "connected" }

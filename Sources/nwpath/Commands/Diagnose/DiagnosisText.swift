@@ -3,14 +3,14 @@
 internal import OrderedJSON
 
 struct DiagnosisText {
-    let sheet: Sheet
+    let renderer: TextRenderer
 
     /// The sentences, worst first, then every layer.
     func render(_ document: JSONValue) -> String {
         var text = sentences(document)
-        for note in document.list("info") { text += sheet.paint("i \(note.text("message"))", .faint) + "\n" }
+        for note in document.list("info") { text += renderer.style("i \(note.text("message"))", .faint) + "\n" }
         text += "\n"
-        var details = document["destination"].map(DestinationText(sheet: sheet).details) ?? [:]
+        var details = document["destination"].map(DestinationText(renderer: renderer).details) ?? [:]
         details["performance"] = document["load"].map(Self.load)
         var reasons: Set<String> = []
         for rung in document.list("ladder") {
@@ -33,9 +33,9 @@ struct DiagnosisText {
     private func row(_ layers: [String], _ reason: String) -> String {
         let names = layers.joined(separator: ", ")
         let blanks = String(repeating: " ", count: max(1, 12 - names.count))
-        let width = sheet.screen.width.map { $0 - 2 } ?? .max
+        let width = renderer.screen.width.map { $0 - 2 } ?? .max
         let lines = DisplayWidth.wrap(layers.count == 1 ? names + blanks + reason : "\(names): \(reason)", to: width)
-        return lines.enumerated().map { sheet.paint(($0 == 0 ? "? " : "  ") + $1, .faint) + "\n" }.joined()
+        return lines.enumerated().map { renderer.style(($0 == 0 ? "? " : "  ") + $1, .faint) + "\n" }.joined()
     }
 
     /// The root causes with what to do, or that there is none.
@@ -43,19 +43,19 @@ struct DiagnosisText {
         let verdicts = document.list("verdicts")
         guard !verdicts.isEmpty else {
             guard document.isTrue("complete") else {
-                return sheet.paint("? timed out before everything was tested", .warning) + "\n"
+                return renderer.style("? timed out before everything was tested", .warning) + "\n"
             }
             if let destination = document["destination"] {
-                return DestinationText(sheet: sheet).sentence(destination, document)
+                return DestinationText(renderer: renderer).sentence(destination, document)
             }
-            return sheet.paint("✓ no problems found", .good) + "\n"
+            return renderer.style("✓ no problems found", .good) + "\n"
         }
         return verdicts.map { verdict in
             let tone: Palette.Tone = verdict.text("severity") == "broken" ? .bad : .warning
             let isOwn = verdict.text("code").hasPrefix("destination.")
-            let doubt = verdict.text("confidence") == "possible" && !isOwn ? " (one target only)" : ""
-            return sheet.paint("✗ \(verdict.text("message"))\(doubt)", tone) + "\n"
-                + sheet.paint("  → \(verdict.text("hint"))") + "\n"
+            let qualifier = verdict.text("confidence") == "possible" && !isOwn ? " (one target only)" : ""
+            return renderer.style("✗ \(verdict.text("message"))\(qualifier)", tone) + "\n"
+                + renderer.style("  → \(verdict.text("hint"))") + "\n"
         }.joined()
     }
 
@@ -64,10 +64,11 @@ struct DiagnosisText {
         let blanks = String(repeating: " ", count: max(1, 12 - name.count))
         switch rung.text("state") {
         case "ok":
-            return sheet.paint("✓", .good) + " \(name)" + (detail.isEmpty ? "" : blanks + sheet.paint(detail)) + "\n"
+            return renderer.style("✓", .good) + " \(name)" + (detail.isEmpty ? "" : blanks + renderer.style(detail))
+                + "\n"
         default:
             let codes = rung.texts("codes").joined(separator: ", ")
-            return sheet.paint("✗", .bad) + " \(name)\(blanks)\(sheet.paint(codes))\n"
+            return renderer.style("✗", .bad) + " \(name)\(blanks)\(renderer.style(codes))\n"
         }
     }
 
@@ -77,7 +78,9 @@ struct DiagnosisText {
         if let time = evidence["round_trip_seconds"]?.double { words.append("\(ProbeText.time(time)) round trip") }
         if let loss = evidence["loss_percent"]?.double { words.append("\(ProbeText.percent(loss)) lost") }
         if let time = evidence["answer_seconds"]?.double { words.append("answers in \(ProbeText.time(time))") }
-        if let asked = evidence["asked"]?.int { words.append("\(evidence["answering"]?.int ?? 0) of \(asked) answer") }
+        if let queried = evidence["asked"]?.int {
+            words.append("\(evidence["answering"]?.int ?? 0) of \(queried) answer")
+        }
         if let size = evidence["largest_bytes"]?.int { words.append("packets up to \(size) bytes pass") }
         if let offset = evidence["offset_seconds"]?.double {
             words.append("the clock is \(ProbeText.time(offset.magnitude)) \(offset < 0 ? "behind" : "ahead")")
@@ -115,6 +118,6 @@ struct DiagnosisText {
         case "shared": words += "; other hosts on the network are affected too"
         default: break
         }
-        return sheet.paint(words, .faint) + "\n"
+        return renderer.style(words, .faint) + "\n"
     }
 }

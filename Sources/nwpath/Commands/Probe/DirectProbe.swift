@@ -56,7 +56,7 @@ final class DirectProbe {
         attempt = ProbeAttempt(definition, context: context, loop: loop, pages: pages) {
             [unowned self] result in
             attempt = nil
-            tally.take(result)
+            tally.record(result)
             report.show(ProbeResultDocument(result, time: loop.clock.wall), number: tally.sent)
             // What this process may not do it may not do the next time either.
             if case .notAssessed = result.outcome { return loop.stop() }
@@ -100,9 +100,9 @@ final class DirectProbe {
                 (try? kernel.routes(family, type: .unicast, limit: 10_000) { $0.destination.length == 0 })?
                 .values ?? []
             return routes.sorted { $0.answer.metric < $1.answer.metric }.flatMap { route in
-                route.answer.legs.compactMap { leg -> Gateway? in
-                    guard let address = leg.gateway,
-                        let name = links.first(where: { $0.index == leg.index })?.name
+                route.answer.legs.compactMap { nexthop -> Gateway? in
+                    guard let address = nexthop.gateway,
+                        let name = links.first(where: { $0.index == nexthop.index })?.name
                     else {
                         return nil
                     }
@@ -128,15 +128,15 @@ struct ProbeTally: Equatable {
     /// How long the right answers took.
     private(set) var durations: [Duration] = []
 
-    mutating func take(_ result: ProbeResult) {
+    mutating func record(_ result: ProbeResult) {
         if case .notAssessed = result.outcome {
             isRefused = true
             return
         }
-        take(isSuccess: result.isSuccess, duration: result.duration)
+        record(isSuccess: result.isSuccess, duration: result.duration)
     }
 
-    mutating func take(isSuccess: Bool, duration: Duration) {
+    mutating func record(isSuccess: Bool, duration: Duration) {
         sent += 1
         guard isSuccess else { return }
         answered += 1

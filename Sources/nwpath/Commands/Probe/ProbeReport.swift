@@ -44,7 +44,7 @@ struct ProbeReport {
             Terminal.print((try? Screen.line(.object(object))) ?? [])
         } else {
             Terminal.print(
-                ProbeText(sheet: Sheet(screen, now: KernelClock().wall)).attempt(result, number: number)
+                ProbeText(renderer: TextRenderer(screen, now: KernelClock().wall)).attempt(result, number: number)
             )
         }
     }
@@ -54,7 +54,7 @@ struct ProbeReport {
         guard isJSON else {
             guard tally.sent > 0 else { return }
             Terminal.print(
-                ProbeText(sheet: Sheet(screen, now: KernelClock().wall)).summary(name, tally, summary)
+                ProbeText(renderer: TextRenderer(screen, now: KernelClock().wall)).summary(name, tally, summary)
             )
             return
         }
@@ -78,7 +78,7 @@ struct ProbeReport {
 }
 
 struct ProbeText {
-    let sheet: Sheet
+    let renderer: TextRenderer
 
     func list(_ probes: [JSONValue]) -> String {
         guard !probes.isEmpty else {
@@ -101,7 +101,7 @@ struct ProbeText {
                 .init(Self.time(probe["p95_seconds"]?.double)),
             ])
         }
-        return sheet.table(table)
+        return renderer.table(table)
     }
 
     /// The target; of a query for the root, which any name server has, the server.
@@ -130,19 +130,19 @@ struct ProbeText {
             let addresses = result.texts("addresses")
             if !addresses.isEmpty { words += ", " + addresses.joined(separator: " ") }
             if let message = result["message"]?.string { words += "; \(message)" }
-            return sheet.paint("✓", .good) + " " + sheet.paint(words) + "\n"
+            return renderer.style("✓", .good) + " " + renderer.style(words) + "\n"
         case false?:
             let words = "\(number)\(from): \(result.text("reason")): \(result.text("message"))"
-            return sheet.paint("✗", .bad) + " " + sheet.paint(words) + "\n"
-        case nil: return sheet.paint("? not assessed: \(result.text("message"))", .warning) + "\n"
+            return renderer.style("✗", .bad) + " " + renderer.style(words) + "\n"
+        case nil: return renderer.style("? not assessed: \(result.text("message"))", .warning) + "\n"
         }
     }
 
     /// What all attempts came to, as ping(8) does.
     func summary(_ name: String, _ tally: ProbeTally, _ summary: DurationSummary?) -> String {
-        var text = sheet.paint("--- \(name): \(tally.sent) sent, \(tally.answered) answered, ")
+        var text = renderer.style("--- \(name): \(tally.sent) sent, \(tally.answered) answered, ")
         text +=
-            sheet.paint("\(Self.percent(tally.lossPercent)) loss", tally.lossPercent > 0 ? .bad : nil)
+            renderer.style("\(Self.percent(tally.lossPercent)) loss", tally.lossPercent > 0 ? .bad : nil)
             + "\n"
         guard let summary else { return text }
         let times = [summary.minimum, summary.average, summary.maximum, summary.p95].map {

@@ -12,11 +12,11 @@ final class RemoteProbe {
     init?(_ name: String, _ common: CommonOptions) throws(CommandFailure) {
         target = "/api/v1/probes/\(RequestText.encode(name))"
         connection = try ServiceConnection(common)
-        let wasAskedFor = common.socket != nil || common.url != nil
+        let isExplicit = common.socket != nil || common.url != nil
         do throws(CommandFailure) {
             answer = try connection.get(target, accepting: [404])
         } catch {
-            guard !wasAskedFor, error.status == .unreachable || error.status == .refused else {
+            guard !isExplicit, error.status == .unreachable || error.status == .refused else {
                 throw error
             }
             return nil
@@ -38,7 +38,7 @@ final class RemoteProbe {
                 tally.refuse()
             } else {
                 let seconds = last["duration_seconds"]?.double ?? 0
-                tally.take(
+                tally.record(
                     isSuccess: last.isTrue("success"),
                     duration: .microseconds(Int64((seconds * 1e6).rounded()))
                 )

@@ -48,7 +48,7 @@ struct WaitMachine {
         findings = conditions.map { Finding(condition: $0, missing: "the service is not running") }
     }
 
-    mutating func look(
+    mutating func evaluate(
         _ status: JSONValue,
         services: [JSONValue],
         traffic: JSONValue = .null,

@@ -127,13 +127,13 @@ struct WhyDocument: JSONObjectWritable {
             let hint = fault.hint.map { ". Fix: \($0)" } ?? ""
             return "\(isCertain ? "Broken" : "Possibly broken") at \(fault.element.rawValue): \(fault.message)\(hint)"
         }
-        let ways = explanations.filter { $0.broken == nil }.map { explanation in
+        let routes = explanations.filter { $0.broken == nil }.map { explanation in
             let by = explanation.interface.map { " via \($0)" } ?? ""
             return "\(explanation.family.label)\(by)"
         }
-        guard !ways.isEmpty else { return "No address to explain" }
+        guard !routes.isEmpty else { return "No address to explain" }
         let tested = beyond.map { "; " + $0.clause(on: target == Why.internet ? nil : target, explanations) }
-        return "The kernel would send to \(target): \(ways.joined(separator: ", "))" + (tested ?? "")
+        return "The kernel would send to \(target): \(routes.joined(separator: ", "))" + (tested ?? "")
     }
 }
 

@@ -23,7 +23,7 @@ enum WhyResolver {
         let box = Box()
         do {
             try DetachedThread.start {
-                let answer = ask(name)
+                let answer = lookUp(name)
                 box.answer.withLock { $0 = answer }
             }
         } catch {
@@ -38,7 +38,7 @@ enum WhyResolver {
         return box.answer.withLock { $0 } ?? .timedOut
     }
 
-    private static func ask(_ name: String) -> Answer {
+    private static func lookUp(_ name: String) -> Answer {
         var hints = unsafe addrinfo()
         unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         var list: UnsafeMutablePointer<addrinfo>?
