@@ -10,13 +10,13 @@ struct CompressionTable: Sendable {
     }
 
     private var entries: [Entry] = []
-    /// Places in `entries` plus 1, each at the first free slot from that of its fingerprint on; 0 is none.
+    /// Indices into `entries` plus 1, each at the first free slot from that of its fingerprint on; 0 is none.
     private var slots: [UInt16] = []
 
     /// How many names are known.
     var count: Int { entries.count }
 
-    /// Where the name that begins at `start` of `wire` is in the message, and what ``insert(_:at:)`` takes.
+    /// Where the name that begins at `start` of `wire` is in the message, and what ``insert(_:at:)`` needs.
     func find(_ wire: [UInt8], from start: Int, in message: [UInt8]) -> (offset: UInt16?, fingerprint: UInt64) {
         let fingerprint = Fingerprint.of(wire.span, from: start)
         guard !slots.isEmpty else { return (nil, fingerprint) }
@@ -31,7 +31,7 @@ struct CompressionTable: Sendable {
         return (nil, fingerprint)
     }
 
-    /// Takes note of a name that is not known yet.
+    /// Records a name that is not known yet.
     mutating func insert(_ fingerprint: UInt64, at offset: UInt16) {
         entries.append(Entry(fingerprint: fingerprint, offset: offset))
         if 2 * entries.count > slots.count { spread(over: max(32, 2 * slots.count)) } else { insert(entries.count) }

@@ -7,10 +7,10 @@
 public struct DomainName: Sendable {
     /// Labels in the form of RFC 1035 section 3.1: a length byte before each, without the root's.
     ///
-    /// A length is at most 63, below every ASCII letter, so the whole array can be folded byte by byte.
+    /// A length is at most 63, below every ASCII letter, so the whole array can be lowercased byte by byte.
     let wire: [UInt8]
-    /// The folded bytes in a number, which differs from one process to the next: names are looked up far more often than
-    /// they are made.
+    /// A hash of the lowercased bytes, different in each process: lookups are far more frequent
+    /// than creation.
     private let fingerprint: UInt64
 
     /// The longest name in bytes, with length bytes, without the root (RFC 6762 appendix C).
@@ -104,7 +104,7 @@ public struct DomainName: Sendable {
         byte &- 65 < 26 ? byte | 0x20 : byte
     }
 
-    /// Whether what `left` has from there on is `right`, ASCII letters folded.
+    /// Whether what `left` has from there on is `right`, ignoring the case of ASCII letters.
     private static func matches(_ left: Span<UInt8>, from offset: Int, _ right: Span<UInt8>) -> Bool {
         guard left.count - offset == right.count else { return false }
         for index in right.indices where left[offset + index] != right[index] {
@@ -115,17 +115,17 @@ public struct DomainName: Sendable {
 }
 
 extension DomainName: Hashable {
-    /// Whether the names are the same, ASCII letters folded.
+    /// Whether the names are the same, ignoring the case of ASCII letters.
     public static func == (left: DomainName, right: DomainName) -> Bool {
         left.fingerprint == right.fingerprint && matches(left.wire.span, from: 0, right.wire.span)
     }
 
-    /// Hashes the folded bytes.
+    /// Hashes the lowercased bytes.
     public func hash(into hasher: inout Hasher) { hasher.combine(fingerprint) }
 }
 
 extension DomainName: Comparable {
-    /// An order for display and for stable output: by folded bytes.
+    /// An order for display and for stable output: by lowercased bytes.
     public static func < (left: DomainName, right: DomainName) -> Bool {
         left.wire.lexicographicallyPrecedes(right.wire) { fold($0) < fold($1) }
     }

@@ -5,7 +5,7 @@ enum Fingerprint {
     /// A secret of this process; with `SWIFT_DETERMINISTIC_HASHING` it is the same in each.
     private static let secret = UInt64(truncatingIfNeeded: Hasher().finalize())
 
-    /// A number for the bytes, ASCII letters folded.
+    /// A hash of the bytes, with ASCII letters lowercased.
     static func ofNormalized(_ bytes: Span<UInt8>) -> UInt64 { of(bytes, from: 0, fold) }
 
     /// A number for the bytes from `start` on; each eight of them go through `change`.

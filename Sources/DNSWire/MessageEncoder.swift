@@ -5,7 +5,7 @@ internal import Addressing
 /// Writes a message, record by record, as long as it fits into a size.
 ///
 /// Names are compressed against everything written before (RFC 1035 section 4.1.4), byte for byte so that their case
-/// survives. A caller that is told that a record does not fit finishes this message and starts the next.
+/// survives. When a record does not fit, the caller finishes this message and starts the next.
 public struct MessageEncoder: Sendable {
     /// The parts of a message, in their order.
     public enum Section: Int, Sendable, Comparable {
@@ -16,7 +16,7 @@ public struct MessageEncoder: Sendable {
         case authority
         case additional
 
-        /// By place in the message.
+        /// By position in the message.
         public static func < (left: Section, right: Section) -> Bool { left.rawValue < right.rawValue }
     }
 
@@ -89,7 +89,7 @@ public struct MessageEncoder: Sendable {
         return copy.bytes
     }
 
-    /// Writes an item, and takes it back when it made the message too long.
+    /// Writes an item, and removes it again when it makes the message too long.
     private mutating func write(to section: Section, _ body: (inout MessageEncoder) -> Void) -> Bool {
         guard section >= self.section, counts[section.rawValue] < .max else { return false }
         let (start, known) = (bytes.count, names.count)

@@ -32,7 +32,7 @@ public struct RecordType: RawRepresentable, Hashable, Sendable, Comparable {
     public static func < (left: RecordType, right: RecordType) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// A question, with the bit that asks for a unicast answer taken out of the class (RFC 6762 section 5.4).
+/// A question, with the unicast-response bit separated from the class (RFC 6762 section 5.4).
 public struct Question: Hashable, Sendable {
     public var name: DomainName
     public var type: RecordType
@@ -87,7 +87,7 @@ public enum RecordData: Hashable, Sendable {
     case opaque([UInt8])
 }
 
-/// A resource record, with the cache-flush bit taken out of the class (RFC 6762 section 10.2).
+/// A resource record, with the cache-flush bit separated from the class (RFC 6762 section 10.2).
 public struct ResourceRecord: Hashable, Sendable {
     public var name: DomainName
     public var type: RecordType

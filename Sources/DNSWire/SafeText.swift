@@ -1,6 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// Turns bytes from strangers into text that no terminal, log or page can be tricked with.
+/// Turns untrusted bytes into text that no terminal, log or page can be tricked with.
 public enum SafeText {
     /// Shows bytes as text that can be read back with ``bytes(of:)``.
     ///

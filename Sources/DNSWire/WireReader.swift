@@ -86,7 +86,7 @@ struct WireReader: ~Escapable {
             case 3:
                 guard let target = pointer(at: position) else { throw .truncated(at: position) }
                 pointers += 1
-                // Each jump lands before the start of the part it leaves, so there is no way around in a circle.
+                // Each jump lands before the start of the part it leaves, so pointers cannot form a loop.
                 guard target < limit, pointers <= Self.maximumPointers else { throw .badPointer(at: position) }
                 end = end ?? position + 2
                 limit = target
