@@ -61,7 +61,7 @@ public struct WebSocketClientHandshake: Sendable {
         request = Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
     }
 
-    /// Takes bytes of the server.
+    /// Parses bytes of the server.
     /// - Throws: ``Failure``; the connection is of no use then.
     public mutating func receive(_ bytes: [UInt8]) throws(Failure) -> Progress {
         let found: (head: MessageHead, rest: [UInt8])?

@@ -16,7 +16,7 @@ private final class FrameBuffers {
         offset = 0
     }
 
-    /// Gives wslay what there is; -1 makes it ask for more.
+    /// Gives wslay what there is; -1 means that more bytes are needed.
     func fill(_ buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
         let count = min(buffer.count, input.count - offset)
         guard count > 0 else { return -1 }

@@ -48,7 +48,7 @@ struct MessageHead: Sendable {
 struct HeadReader: Sendable {
     private var bytes: [UInt8] = []
 
-    /// Takes bytes.
+    /// Parses bytes.
     /// - Returns: The head, and what comes behind it; `nil` when it is not complete.
     mutating func parse(_ more: [UInt8]) throws(MessageHead.Failure) -> (head: MessageHead, rest: [UInt8])? {
         let start = max(0, bytes.count - 3)

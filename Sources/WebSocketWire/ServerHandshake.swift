@@ -30,9 +30,9 @@ enum FieldList {
 public struct WebSocketServerHandshake: Equatable, Sendable {
     /// Why a request does not open a WebSocket.
     public enum Refusal: Error, Equatable, Sendable {
-        /// It does not ask for a WebSocket, or not in HTTP/1.1 by GET: answer 426 with ``upgradeFields``.
+        /// It does not request a WebSocket, or not in HTTP/1.1 by GET: answer 426 with ``upgradeFields``.
         case notRequested
-        /// It asks for another version than 13: answer 426 with ``upgradeFields``.
+        /// It requests another version than 13: answer 426 with ``upgradeFields``.
         case otherVersion
         /// The key is missing, repeated, or not base 64 of 16 bytes: answer 400.
         case badKey

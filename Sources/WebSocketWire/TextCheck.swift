@@ -8,7 +8,7 @@ struct TextCheck: Equatable {
     private(set) var missing = 0
     private var range: ClosedRange<UInt8> = 0x80...0xBF
 
-    /// Takes the next bytes.
+    /// Checks the next bytes.
     /// - Returns: `false` when no continuation makes them UTF-8.
     mutating func accept(_ bytes: [UInt8]) -> Bool {
         for byte in bytes where missing > 0 || byte >= 0x80 {

@@ -1,11 +1,11 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 public struct WebSocketOptions: Equatable, Sendable {
-    /// The longest message in bytes that is taken; a longer one fails with 1009 before it is read.
+    /// The longest message in bytes that is accepted; a longer one fails with 1009 before it is read.
     public var longestMessage = 16 << 20
-    /// How many bytes may wait to be sent; one message is taken even when it alone is longer.
+    /// How many bytes may wait to be sent; one message is accepted even when it alone is longer.
     public var mostOutput = 16 << 20
-    /// Whether pings are answered without asking the program.
+    /// Whether pings are answered without involving the program.
     public var answersPings = true
 
     public init() {}
@@ -61,7 +61,7 @@ public struct WebSocketConnection: ~Copyable {
     /// How many bytes wait to be sent.
     public var outputCount: Int { output.count }
 
-    /// Takes the bytes to send.
+    /// Removes and returns the bytes to send.
     public mutating func drainOutput() -> [UInt8] {
         let drained = output
         output = []
@@ -72,14 +72,14 @@ public struct WebSocketConnection: ~Copyable {
         return drained
     }
 
-    /// Takes bytes of the peer, for ``nextEvent()``.
+    /// Appends bytes of the peer, for ``nextEvent()``.
     public mutating func feed(_ bytes: [UInt8]) {
         if isReading { codec.feed(bytes) }
     }
 
-    /// What the peer did next; `nil` when its bytes so far tell nothing more.
+    /// What the peer did next; `nil` when its bytes so far complete no further event.
     ///
-    /// Bytes behind an event are not looked at before the next call, so that a message can be answered before the close
+    /// Bytes behind an event are not parsed before the next call, so that a message can be answered before the close
     /// that follows it. After ``WebSocketEvent/closed(_:)`` or ``WebSocketEvent/failed(_:)`` comes nothing.
     public mutating func nextEvent() -> WebSocketEvent? {
         do throws(WebSocketFailure) {
@@ -95,8 +95,8 @@ public struct WebSocketConnection: ~Copyable {
         }
     }
 
-    /// Takes bytes of the peer, for programs that answer no message.
-    /// - Returns: All they tell, in order.
+    /// Parses bytes of the peer, for programs that answer no message.
+    /// - Returns: Their events, in order.
     public mutating func receive(_ bytes: [UInt8]) -> [WebSocketEvent] {
         feed(bytes)
         var events: [WebSocketEvent] = []
@@ -125,12 +125,12 @@ extension WebSocketConnection {
         outgoing = isFinal ? nil : opcode
     }
 
-    /// Asks the peer for a sign of life; `payload` comes back with it.
+    /// Sends a ping; the pong echoes `payload`.
     public mutating func ping(_ payload: [UInt8] = []) throws(WebSocketSendError) {
         try sendControl(Self.ping, payload)
     }
 
-    /// Gives a sign of life.
+    /// Sends an unsolicited pong.
     public mutating func pong(_ payload: [UInt8] = []) throws(WebSocketSendError) {
         try sendControl(Self.pong, payload)
     }

@@ -12,7 +12,7 @@ public struct WebSocketKey: Equatable, Sendable {
     /// The key as sent: base 64 of 16 bytes.
     public let text: String
 
-    /// Takes a key from the wire; `nil` when it is not base 64 of 16 bytes.
+    /// Parses a key from the wire; `nil` when it is not base 64 of 16 bytes.
     public init?(_ text: String) {
         guard text.utf8.count == 24, Self.decodedCount(Array(text.utf8)) == Self.length else { return nil }
         self.text = text

@@ -1,6 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// What a client asks for in its opening handshake, for servers that have nothing but a stream; pure.
+/// A client's opening handshake, for servers that have nothing but a stream; pure.
 public struct WebSocketRequest: Sendable {
     /// Why a request opens no WebSocket.
     public enum Failure: Error, Equatable, Sendable {
@@ -8,7 +8,7 @@ public struct WebSocketRequest: Sendable {
         case malformed
         /// The head is longer than 16 KiB.
         case tooLong
-        /// It is sound, but does not ask for a WebSocket as it should.
+        /// It is sound, but does not request a WebSocket as it should.
         case refused(WebSocketServerHandshake.Refusal)
 
         public var answer: [UInt8] {
@@ -47,7 +47,7 @@ public struct WebSocketRequest: Sendable {
 
         public init() {}
 
-        /// Takes bytes of the client.
+        /// Parses bytes of the client.
         /// - Returns: The request, and the first bytes of the client's frames; `nil` when it is not complete.
         public mutating func receive(_ bytes: [UInt8]) throws(Failure) -> (request: WebSocketRequest, rest: [UInt8])? {
             let found: (head: MessageHead, rest: [UInt8])?

@@ -107,22 +107,22 @@ public enum WebSocketFailure: Error, Equatable, Sendable {
 
 public enum WebSocketEvent: Equatable, Sendable {
     case message(WebSocketMessage)
-    /// The peer wants a sign of life; it got one, unless that is left to the program.
+    /// The peer sent a ping; a pong was sent, unless that is left to the program.
     case ping([UInt8])
-    /// The peer gave a sign of life, asked for or not.
+    /// The peer sent a pong, solicited or not.
     case pong([UInt8])
     /// The peer closes; it was answered, unless it answered itself.
     case closed(WebSocketClose)
-    /// The peer broke the protocol and was told; nothing more is read.
+    /// The peer broke the protocol and was sent a close frame; nothing more is read.
     case failed(WebSocketFailure)
 }
 
-/// Why a message was not taken.
+/// Why a message was not accepted.
 public enum WebSocketSendError: Error, Equatable, Sendable {
     case closed
     /// So much waits to be sent that nothing is added.
     case full
-    /// A part of a text is to follow a part of binary data, or the other way round.
+    /// A part of a text is to follow a part of binary data, or vice versa.
     case mixedKinds
     /// A ping of more than 125 bytes.
     case tooLong
