@@ -24,7 +24,7 @@ enum JSONNumber {
         return minus + plain(significant, exponent: exponent)
     }
 
-    /// Places the point in `digits`, whose first digit counts ten to the power of `exponent`.
+    /// Inserts the decimal point in `digits`, whose first digit counts ten to the power of `exponent`.
     private static func plain(_ digits: String, exponent: Int) -> String {
         if exponent < 0 {
             return "0." + String(repeating: "0", count: -exponent - 1) + digits

@@ -1,6 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// JSON tokens appended to one buffer: the only place where values become text.
+/// JSON tokens appended to one buffer: the only code that serializes values.
 ///
 /// The buffer is filled with zeros beforehand, so that a token costs little more than its bytes.
 public struct JSONText {
@@ -132,10 +132,10 @@ public struct JSONText {
         return true
     }
 
-    /// Appends a quoted string, escaped as RFC 8259 section 7 demands; `/` stays as it is.
+    /// Appends a quoted string, escaped as RFC 8259 section 7 requires; `/` stays as it is.
     ///
     /// Whatever could trick a terminal or the eye is escaped too: U+007F and the C1 controls, the line separators, and
-    /// invisible format characters such as those that turn the direction of writing. Joiners stay.
+    /// invisible format characters such as those that change the writing direction. Joiners stay.
     mutating func append(string: String) {
         var string = string
         let isPlain = string.withUTF8 { text in
@@ -156,7 +156,7 @@ public struct JSONText {
         while text.count - offset >= 8 {
             let word = unsafe text.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
             let (quote, slash) = (word ^ (ones &* 0x22), word ^ (ones &* 0x5C))
-            // A byte borrows from the next only where it is below what is taken from it, which is what is looked for.
+            // A byte borrows from the next only where it is below what is subtracted from it, which is detected.
             let found =
                 (word &- ones &* 0x20) & ~word | (quote &- ones) & ~quote | (slash &- ones) & ~slash
                 | word | (word &+ ones)

@@ -6,7 +6,7 @@ public struct JSONLimits: Sendable {
     /// How many bytes the text may have.
     public var size: Int
 
-    /// Makes limits; 64 levels and 16 MiB unless told otherwise.
+    /// Makes limits; 64 levels and 16 MiB by default.
     public init(depth: Int = 64, size: Int = 16 << 20) {
         self.depth = depth
         self.size = size

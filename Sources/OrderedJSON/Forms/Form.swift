@@ -2,7 +2,7 @@
 
 /// What JSON a type writes: the one declaration from which JSON Schema and OpenAPI are rendered.
 ///
-/// Declared by computed properties beside the type, so that nothing is held while nobody asks.
+/// Declared by computed properties beside the type, so that nothing is stored while unused.
 public struct Form: Sendable {
     public indirect enum Kind: Sendable {
         case truth
@@ -135,7 +135,7 @@ extension Form {
     public struct Member: Sendable {
         public enum Presence: Sendable {
             case always
-            /// Always written; the schema of events does not ask for it, since older records may lack it.
+            /// Always written; the schema of events does not require it, since older records may lack it.
             case added
             /// Always written by the service; absent in what a command finds out without it.
             case served

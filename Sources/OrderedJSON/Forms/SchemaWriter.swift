@@ -84,7 +84,7 @@ public struct SchemaWriter {
     private mutating func reference(to name: Form.Name, _ form: Form) -> JSONObject {
         let key = style == .records ? name.definition : name.component
         if definitions[key] == nil {
-            // Its place is before the places of what it refers to.
+            // Its position is before those of the types it refers to.
             definitions[key] = .null
             forms[key] = Form(.named(name, form))
             definitions[key] = schema(of: form)
