@@ -4,7 +4,7 @@ internal import DNSWire
 internal import MulticastDNS
 internal import Network
 
-/// What a browser hears of the network.
+/// An event of a browser.
 enum BrowserEvent: Hashable, Sendable {
     /// A service is there.
     case found(Name)
@@ -31,7 +31,7 @@ final class BrowserSession: EngineSession {
     /// On which interfaces a service is: it is found on the first one, and gone from the last one.
     private var interfaceIndexes: [BrowserEvent.Name: Set<Int>] = [:]
 
-    /// Begins to look.
+    /// Starts browsing.
     init(_ pointer: DomainName, engines: Engines, sink: @escaping (BrowserEvent) -> Void) {
         self.engines = engines
         self.sink = sink

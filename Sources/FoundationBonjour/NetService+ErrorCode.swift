@@ -36,7 +36,7 @@ extension NetService {
         public let rawValue: UInt
         /// Makes a set from its bits.
         public init(rawValue: UInt) { self.rawValue = rawValue }
-        /// A service whose name is taken fails, instead of taking another name.
+        /// A service whose name is in use fails, instead of being renamed.
         public static let noAutoRename = Options(rawValue: 1 << 0)
     }
 }

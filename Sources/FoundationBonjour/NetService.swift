@@ -7,14 +7,14 @@ internal import Network
 
 /// A service on the link: one to be published, or one to be resolved.
 ///
-/// Use it on one thread, that of the run loop it is scheduled in: the one of the thread that makes it, unless told
+/// Use it on one thread, that of the run loop it is scheduled in: the one of the thread that makes it, unless set
 /// otherwise. It is in the network namespace of that thread.
 open class NetService: NSObject {
     private enum Activity {
         case idle, publishing, published, resolving, resolved
     }
 
-    /// Hears what becomes of the service.
+    /// Receives the events of the service.
     public weak var delegate: (any NetServiceDelegate)?
     /// Whether Apple's wireless links between devices are used as well; Linux has none, and ignores it.
     public var includesPeerToPeer = false
@@ -90,7 +90,7 @@ open class NetService: NSObject {
 
     // MARK: - Publishing
 
-    /// Publishes the service, under another name when its own is taken.
+    /// Publishes the service, under another name when its own is in use.
     public func publish() { publish(options: []) }
 
     /// Publishes the service.
@@ -141,7 +141,7 @@ open class NetService: NSObject {
     /// Finds out where the service is, for five seconds at most.
     public func resolve() { resolve(withTimeout: 5) }
 
-    /// Finds out where the service is, and follows it as long as that takes; zero has no limit.
+    /// Finds out where the service is, and follows it as long as that lasts; zero has no limit.
     open func resolve(withTimeout timeout: TimeInterval) {
         // Longer than anybody waits has no limit; what is no number has none either.
         let limit = timeout < 1e9 ? Duration.milliseconds(Int64(max(timeout, 0) * 1000)) : .zero
@@ -153,7 +153,7 @@ open class NetService: NSObject {
         if isBegun { delegate?.netServiceWillResolve(self) }
     }
 
-    /// Ends publishing or resolving; the delegate hears of it.
+    /// Ends publishing or resolving; the delegate is notified.
     open func stop() {
         guard activity != .idle else { return }
         finish()
@@ -205,7 +205,7 @@ open class NetService: NSObject {
             }
             return true
         } catch {
-            // Not the present activity failed, if there is one: what was asked for is told at once.
+            // Not the present activity failed, if there is one: the new request fails at once.
             if next == .publishing {
                 delegate?.netService(self, didNotPublish: error.dictionary)
             } else {
@@ -218,12 +218,12 @@ open class NetService: NSObject {
     private func finish() {
         activity = .idle
         thread?.perform { [session] engines in engines.end(session) }
-        // What it has posted already is told no more.
+        // What it has posted already is no longer delivered.
         session = EngineThread.makeID()
     }
 
     private func handle(_ event: ServiceEvent, of id: UInt64) {
-        // What was stopped since is told no more.
+        // What was stopped since is no longer delivered.
         guard id == session || id == monitor || event == .stopped else { return }
         switch event {
         case .published(let name):

@@ -4,12 +4,12 @@ internal import DNSWire
 public import Foundation
 internal import Network
 
-/// Looks for services of a type, or for domains.
+/// Browses for services of a type, or for domains.
 ///
-/// Use it on one thread, that of the run loop it is scheduled in: the one of the thread that makes it, unless told
-/// otherwise. It is in the network namespace of that thread. Several browsers may look at once.
+/// Use it on one thread, that of the run loop it is scheduled in: the one of the thread that makes it, unless set
+/// otherwise. It is in the network namespace of that thread. Several browsers may run at once.
 open class NetServiceBrowser: NSObject {
-    /// Hears what is found.
+    /// Receives what is found.
     public weak var delegate: (any NetServiceBrowserDelegate)?
     /// Whether Apple's wireless links between devices are used as well; Linux has none, and ignores it.
     public var includesPeerToPeer = false
@@ -43,7 +43,7 @@ open class NetServiceBrowser: NSObject {
 
     // MARK: - Searching
 
-    /// Looks for services of a type such as `_http._tcp.`, of a subtype as in `_http._tcp.,_printer`, or for types with
+    /// Browses for services of a type such as `_http._tcp.`, of a subtype as in `_http._tcp.,_printer`, or types with
     /// `_services._dns-sd._udp.`.
     /// - Parameters:
     ///   - type: The type, with or without a dot at its end.
@@ -60,13 +60,13 @@ open class NetServiceBrowser: NSObject {
         }
     }
 
-    /// Looks for domains that can be looked into: the one of links.
+    /// Finds the domains that can be browsed: that of links.
     open func searchForBrowsableDomains() { searchForDomains() }
 
-    /// Looks for domains that services can be published in: the one of links.
+    /// Finds the domains that services can be published in: the one of links.
     open func searchForRegistrationDomains() { searchForDomains() }
 
-    /// Ends the search; the delegate hears of it.
+    /// Ends the search; the delegate is notified.
     open func stop() {
         guard session != 0 else { return }
         thread?.perform { [session] engines in engines.end(session) }
@@ -103,7 +103,7 @@ open class NetServiceBrowser: NSObject {
 
     private func handle(_ events: [(session: UInt64, event: BrowserEvent)]) {
         for (index, entry) in events.enumerated() {
-            // What was stopped since is told no more; a delegate may stop the search at any time.
+            // What was stopped since is no longer delivered; a delegate may stop the search at any time.
             if entry.event == .stopped {
                 delegate?.netServiceBrowserDidStopSearch(self)
             } else if entry.session == session {

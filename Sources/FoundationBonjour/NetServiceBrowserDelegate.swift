@@ -2,7 +2,7 @@
 
 public import Foundation
 
-/// Hears what a browser finds, on the run loops that the browser is scheduled in.
+/// Receives what a browser finds, on the run loops that the browser is scheduled in.
 ///
 /// Every method may be left out.
 public protocol NetServiceBrowserDelegate: AnyObject {
@@ -12,13 +12,13 @@ public protocol NetServiceBrowserDelegate: AnyObject {
     func netServiceBrowserDidStopSearch(_ browser: NetServiceBrowser)
     /// There is no search.
     func netServiceBrowser(_ browser: NetServiceBrowser, didNotSearch errorDict: [String: NSNumber])
-    /// There is a domain; `moreComing` tells that more is told at once.
+    /// There is a domain; `moreComing` means that more events follow at once.
     func netServiceBrowser(_ browser: NetServiceBrowser, didFindDomain domainString: String, moreComing: Bool)
-    /// There is a service; `moreComing` tells that more is told at once.
+    /// There is a service; `moreComing` means that more events follow at once.
     func netServiceBrowser(_ browser: NetServiceBrowser, didFind service: NetService, moreComing: Bool)
     /// A domain is gone; never on Linux.
     func netServiceBrowser(_ browser: NetServiceBrowser, didRemoveDomain domainString: String, moreComing: Bool)
-    /// A service is gone; `moreComing` tells that more is told at once.
+    /// A service is gone; `moreComing` means that more events follow at once.
     func netServiceBrowser(_ browser: NetServiceBrowser, didRemove service: NetService, moreComing: Bool)
 }
 

@@ -2,17 +2,17 @@
 
 public import Foundation
 
-/// Hears what becomes of a service, on the run loops that the service is scheduled in.
+/// Receives the events of a service, on the run loops that the service is scheduled in.
 ///
 /// Every method may be left out.
 public protocol NetServiceDelegate: AnyObject {
-    /// The network is about to be asked whether the name is free.
+    /// Probing for the name is about to begin.
     func netServiceWillPublish(_ sender: NetService)
     /// The service is published; its name may be another one than it was.
     func netServiceDidPublish(_ sender: NetService)
     /// The service is not published.
     func netService(_ sender: NetService, didNotPublish errorDict: [String: NSNumber])
-    /// The network is about to be asked where the service is.
+    /// Resolving is about to begin.
     func netServiceWillResolve(_ sender: NetService)
     /// Host, port and addresses are known, or have changed.
     func netServiceDidResolveAddress(_ sender: NetService)

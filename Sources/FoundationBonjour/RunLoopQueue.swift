@@ -55,7 +55,7 @@ package final class RunLoopQueue<Event: Sendable>: Sendable {
         replace(on: loop) { modes in modes.filter { $0 != mode } }
     }
 
-    /// A timer cannot leave a mode: another one takes its place.
+    /// A timer cannot leave a mode: another one replaces it.
     private func replace(on loop: RunLoop, _ change: ([RunLoop.Mode]) -> [RunLoop.Mode]) {
         let old = alarms.withLock { $0.first { $0.loop == ObjectIdentifier(loop) } }
         let modes = change(old?.modes ?? [])

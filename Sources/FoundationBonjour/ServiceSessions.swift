@@ -11,7 +11,7 @@ internal import Network
 enum ServiceEvent: Hashable, Sendable {
     /// Its name is free, and answered for from now on.
     case published(name: String)
-    /// Its name is taken.
+    /// Its name is in use.
     case collided
     /// Where it is.
     case resolved(Location)
@@ -38,7 +38,7 @@ final class PublishSession: EngineSession {
     private let engines: Engines
     private let id: AdvertisementID
 
-    /// Begins to ask whether the name is free.
+    /// Starts probing for the name.
     /// - Throws: What is wrong with the service.
     init(
         _ service: ServiceRegistration,
@@ -103,7 +103,7 @@ final class ResolveSession: EngineSession {
         engines.multicast.release()
     }
 
-    /// Tells where the service is, on all interfaces together, when that has changed.
+    /// Reports where the service is, on all interfaces together, when that has changed.
     private func report() {
         let services = (resolve?.services ?? []).sorted { $0.interfaceIndex < $1.interfaceIndex }
         guard let first = services.first else { return }
