@@ -4,7 +4,7 @@ internal import Foundation
 internal import FoundationNetworking
 internal import Synchronization
 
-/// Hears what FoundationNetworking tells of requests of HTTP, and tells the program's delegate in our terms.
+/// Forwards the HTTP events of FoundationNetworking to the program's delegate, with our types.
 final class HTTPDelegate: NSObject, FoundationNetworking.URLSessionDataDelegate,
     FoundationNetworking.URLSessionDownloadDelegate
 {

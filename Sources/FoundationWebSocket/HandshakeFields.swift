@@ -5,7 +5,7 @@ internal import FoundationNetworking
 
 /// The header fields of a WebSocket's request, and of the answer.
 enum HandshakeFields {
-    /// What a request asks for, in the names of HTTP: `ws` is `http`, and `wss` is `https`, for cookies.
+    /// The URL of a request with the schemes of HTTP: `ws` is `http`, and `wss` is `https`, for cookies.
     static func page(_ url: URL) -> URL? {
         var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
         parts?.scheme = url.scheme?.lowercased() == "wss" ? "https" : "http"

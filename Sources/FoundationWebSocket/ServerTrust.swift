@@ -7,7 +7,7 @@ public import Network
 /// The method of authentication by which a server shows its certificate.
 public let NSURLAuthenticationMethodServerTrust = "NSURLAuthenticationMethodServerTrust"
 
-/// What authentication is asked for: a server, or a realm of it.
+/// What authentication is required for: a server, or a realm of it.
 public final class URLProtectionSpace: NSObject, Sendable {
     /// The host.
     public let host: String
@@ -19,7 +19,7 @@ public final class URLProtectionSpace: NSObject, Sendable {
     public let realm: String?
     /// How one authenticates, such as ``NSURLAuthenticationMethodServerTrust``.
     public let authenticationMethod: String
-    /// The certificate of the server and what the usual checks say, where that is what is to be judged.
+    /// The certificate of the server and what the usual checks say, where server trust is to be evaluated.
     public let serverTrust: SecTrust?
 
     /// Describes a server, or a realm of it.
@@ -64,7 +64,7 @@ public final class URLProtectionSpace: NSObject, Sendable {
 
 /// The question whether, or as whom, to talk to a server.
 public final class URLAuthenticationChallenge: NSObject, Sendable {
-    /// What is to be judged.
+    /// What is to be evaluated.
     public let protectionSpace: URLProtectionSpace
     /// What would be sent without the program; `nil` when there is nothing.
     public let proposedCredential: URLCredential?

@@ -5,10 +5,10 @@ public import FoundationNetworking
 
 /// Requests of HTTP, which FoundationNetworking does.
 extension URLSession {
-    /// Prepares a request; the delegate hears of it.
+    /// Prepares a request; the delegate is notified.
     public func dataTask(with request: URLRequest) -> URLSessionDataTask { original.dataTask(with: request) }
 
-    /// Prepares a request; the delegate hears of it.
+    /// Prepares a request; the delegate is notified.
     public func dataTask(with url: URL) -> URLSessionDataTask { original.dataTask(with: url) }
 
     /// Prepares a request.
@@ -27,12 +27,12 @@ extension URLSession {
         original.dataTask(with: url, completionHandler: completionHandler)
     }
 
-    /// Prepares to send a file; the delegate hears of it.
+    /// Prepares to send a file; the delegate is notified.
     public func uploadTask(with request: URLRequest, fromFile fileURL: URL) -> URLSessionUploadTask {
         original.uploadTask(with: request, fromFile: fileURL)
     }
 
-    /// Prepares to send data; the delegate hears of it.
+    /// Prepares to send data; the delegate is notified.
     public func uploadTask(with request: URLRequest, from bodyData: Data) -> URLSessionUploadTask {
         original.uploadTask(with: request, from: bodyData)
     }
@@ -60,12 +60,12 @@ extension URLSession {
         original.uploadTask(with: request, from: bodyData ?? Data(), completionHandler: completionHandler)
     }
 
-    /// Prepares to fetch a file; the delegate hears of it.
+    /// Prepares to fetch a file; the delegate is notified.
     public func downloadTask(with request: URLRequest) -> URLSessionDownloadTask {
         original.downloadTask(with: request)
     }
 
-    /// Prepares to fetch a file; the delegate hears of it.
+    /// Prepares to fetch a file; the delegate is notified.
     public func downloadTask(with url: URL) -> URLSessionDownloadTask { original.downloadTask(with: url) }
 
     /// Prepares to fetch a file.
@@ -84,10 +84,10 @@ extension URLSession {
         original.downloadTask(with: url, completionHandler: completionHandler)
     }
 
-    /// Asks for what is at a URL.
+    /// Fetches a URL.
     public func data(from url: URL) async throws -> (Data, URLResponse) { try await original.data(from: url) }
 
-    /// Asks for what a request is for.
+    /// Performs a request.
     public func data(for request: URLRequest) async throws -> (Data, URLResponse) {
         try await original.data(for: request)
     }
@@ -120,7 +120,7 @@ extension URLSession {
         original.flush(completionHandler: completionHandler)
     }
 
-    /// Tells the requests that are under way.
+    /// Returns the requests in progress.
     public func getTasksWithCompletionHandler(
         _ completionHandler:
             @escaping @Sendable ([URLSessionDataTask], [URLSessionUploadTask], [URLSessionDownloadTask]) -> Void
@@ -128,7 +128,7 @@ extension URLSession {
         original.getTasksWithCompletionHandler(completionHandler)
     }
 
-    /// Tells all tasks that are under way.
+    /// Returns all tasks in progress.
     public func getAllTasks(completionHandler: @escaping @Sendable ([any URLSessionTask]) -> Void) {
         original.getAllTasks { [self] tasks in completionHandler(tasks + webSockets) }
     }

@@ -4,7 +4,7 @@ public import Foundation
 public import FoundationNetworking
 internal import Synchronization
 
-/// A session of requests and WebSockets, in the place of that of FoundationNetworking.
+/// A session of requests and WebSockets, a replacement for that of FoundationNetworking.
 ///
 /// Requests of HTTP are those of FoundationNetworking: a session here has one of those, and hands them on. WebSockets,
 /// which FoundationNetworking cannot open with Debian's libcurl, stand on `NWConnection` of `Network`.
@@ -19,7 +19,7 @@ public final class URLSession: NSObject, Sendable {
     private struct Content: Sendable {
         var delegate: (any URLSessionDelegate)?
         var description: String?
-        /// WebSockets that are under way.
+        /// WebSockets in progress.
         var tasks: [Int: URLSessionWebSocketTask] = [:]
         /// Numbers from here on are those of WebSockets.
         var lastTask = 1 << 20
@@ -57,7 +57,7 @@ public final class URLSession: NSObject, Sendable {
 
     /// Makes a session; without a queue the delegate is called on one of the session's own.
     ///
-    /// What WebSockets tell is told in order, one call after another, on any queue.
+    /// The events of WebSockets are delivered in order, one call after another, on any queue.
     public convenience init(
         configuration: URLSessionConfiguration,
         delegate: (any URLSessionDelegate)?,
@@ -84,7 +84,7 @@ public final class URLSession: NSObject, Sendable {
 
     /// The settings that the session was made with.
     public var configuration: URLSessionConfiguration { original.configuration }
-    /// Who hears what becomes of the session and its tasks; `nil` once it is over.
+    /// Receives the events of the session and its tasks; `nil` once it is over.
     public var delegate: (any URLSessionDelegate)? { content.withLock { $0.delegate } }
 
     /// What the program calls the session.
@@ -154,7 +154,7 @@ public final class URLSession: NSObject, Sendable {
         return URLSessionWebSocketTask(self, number: number, request: request)
     }
 
-    /// Keeps a task that is under way.
+    /// Keeps a task in progress.
     /// - Returns: Whether new tasks are still wanted.
     func keep(_ task: URLSessionWebSocketTask) -> Bool {
         content.withLock { content in
@@ -170,7 +170,7 @@ public final class URLSession: NSObject, Sendable {
         reportEnd()
     }
 
-    /// The WebSockets that are under way.
+    /// The WebSockets in progress.
     var webSockets: [URLSessionWebSocketTask] {
         content.withLock { $0.tasks.values.sorted { $0.taskIdentifier < $1.taskIdentifier } }
     }

@@ -7,7 +7,7 @@ extension URLSessionDelegate {
     /// Does nothing.
     public func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {}
 
-    /// Asks the form without a completion; a peer waits, and tasks of the program that compute must not hold it up.
+    /// Calls the form without a completion; a peer waits, and tasks of the program that compute must not hold it up.
     public func urlSession(
         _ session: URLSession,
         didReceive challenge: URLAuthenticationChallenge,
@@ -40,7 +40,7 @@ extension URLSessionTaskDelegate {
         completionHandler(request)
     }
 
-    /// Asks the form without a completion, as that of the session does.
+    /// Calls the form without a completion, as that of the session does.
     public func urlSession(
         _ session: URLSession,
         task: any URLSessionTask,

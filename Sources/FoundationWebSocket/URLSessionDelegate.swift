@@ -3,24 +3,24 @@
 public import Foundation
 public import FoundationNetworking
 
-/// Hears what concerns a whole session; every method may be left out.
+/// Receives the events of a whole session; every method may be left out.
 @preconcurrency public protocol URLSessionDelegate: NSObjectProtocol, Sendable {
     /// The session is over, because the program has invalidated it.
     func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?)
-    /// A server shows its certificate, and is to be judged; by default the form without a completion answers.
+    /// A server shows its certificate, which is to be evaluated; by default the form without a completion answers.
     func urlSession(
         _ session: URLSession,
         didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     )
-    /// A server shows its certificate, and is to be judged; by default the usual checks decide.
+    /// A server shows its certificate, which is to be evaluated; by default the usual checks decide.
     func urlSession(
         _ session: URLSession,
         didReceive challenge: URLAuthenticationChallenge
     ) async -> (URLSession.AuthChallengeDisposition, URLCredential?)
 }
 
-/// Hears what becomes of tasks; every method may be left out.
+/// Receives the events of tasks; every method may be left out.
 @preconcurrency public protocol URLSessionTaskDelegate: URLSessionDelegate {
     /// A server sends the request elsewhere; by default it is followed.
     func urlSession(
@@ -30,14 +30,14 @@ public import FoundationNetworking
         newRequest request: URLRequest,
         completionHandler: @escaping @Sendable (URLRequest?) -> Void
     )
-    /// A server is to be judged, or wants to know who asks; by default the form without a completion answers.
+    /// A server is to be evaluated, or requires authentication; by default the form without a completion answers.
     func urlSession(
         _ session: URLSession,
         task: any URLSessionTask,
         didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     )
-    /// A server is to be judged, or wants to know who asks; by default the usual checks decide.
+    /// A server is to be evaluated, or requires authentication; by default the usual checks decide.
     func urlSession(
         _ session: URLSession,
         task: any URLSessionTask,
@@ -57,11 +57,11 @@ public import FoundationNetworking
         totalBytesSent: Int64,
         totalBytesExpectedToSend: Int64
     )
-    /// The task is over; the last that is told of it.
+    /// The task is over; its last event.
     func urlSession(_ session: URLSession, task: any URLSessionTask, didCompleteWithError error: (any Error)?)
 }
 
-/// Hears what requests of HTTP bring; every method may be left out.
+/// Receives the events of HTTP requests; every method may be left out.
 @preconcurrency public protocol URLSessionDataDelegate: URLSessionTaskDelegate {
     /// The head of an answer has come.
     func urlSession(
@@ -81,7 +81,7 @@ public import FoundationNetworking
     )
 }
 
-/// Hears of downloads.
+/// Receives the events of downloads.
 @preconcurrency public protocol URLSessionDownloadDelegate: URLSessionTaskDelegate {
     /// A file is there, until this method returns.
     func urlSession(
@@ -99,7 +99,7 @@ public import FoundationNetworking
     )
 }
 
-/// Hears of WebSockets; every method may be left out.
+/// Receives the events of WebSockets; every method may be left out.
 @preconcurrency public protocol URLSessionWebSocketDelegate: URLSessionTaskDelegate {
     /// Both ends have shaken hands; `protocol` is the subprotocol that the server chose.
     func urlSession(

@@ -12,7 +12,7 @@ public protocol URLSessionTask: NSObjectProtocol, Sendable {
     var taskIdentifier: Int { get }
     /// What was requested.
     var originalRequest: URLRequest? { get }
-    /// What is asked for now, after redirections.
+    /// The current request, after redirections.
     var currentRequest: URLRequest? { get }
     /// What the server answered.
     var response: URLResponse? { get }

@@ -56,7 +56,7 @@ public final class URLSessionWebSocketTask: NSObject, URLSessionTask, Sendable {
 
     /// What was requested.
     public var originalRequest: URLRequest? { request }
-    /// What was asked for: WebSockets are not redirected.
+    /// The original request: WebSockets are not redirected.
     public var currentRequest: URLRequest? { request }
     /// What the server answered to the handshake.
     public var response: URLResponse? { content.withLock { $0.response } }
@@ -122,10 +122,10 @@ public final class URLSessionWebSocketTask: NSObject, URLSessionTask, Sendable {
     /// Does nothing: a WebSocket that was resumed goes on.
     public func suspend() {}
 
-    /// Ends the task with `NSURLErrorCancelled`; the server is told 1001.
+    /// Ends the task with `NSURLErrorCancelled`; the server receives close code 1001.
     public func cancel() { cancel(nil) }
 
-    /// Closes with a code and a reason of 123 bytes at most; the delegate hears of it when the server has answered, or a
+    /// Closes with a code and a reason of 123 bytes at most; the delegate is notified when the server answered, or a
     /// second later.
     public func cancel(with closeCode: CloseCode, reason: Data?) { cancel((closeCode, reason)) }
 
@@ -134,7 +134,7 @@ public final class URLSessionWebSocketTask: NSObject, URLSessionTask, Sendable {
             guard content.state == .suspended || content.state == .running else { return nil }
             let before = (content.state, content.isOpen)
             content.state = .canceling
-            // Before the opening there is nobody to send it to, though the opening may be under way.
+            // Before the opening it cannot be sent, even while the handshake is in progress.
             content.closing = content.isOpen ? closing : nil
             return before
         }
@@ -283,7 +283,7 @@ extension URLSessionWebSocketTask {
         let failure = content.withLock { content -> (any Error)? in
             guard content.state == .running else { return nil }
             if content.isOpen, let code = TaskFailure.closeCode(error) { content.close = (code, nil) }
-            // A server that refuses, or what it answers instead, is heard of as an answer.
+            // A server that refuses, or what it answers instead, counts as an answer.
             let isAnswered = !content.isOpen && content.response != nil
             return content.trustFailure
                 ?? (isAnswered ? URLError(.badServerResponse) : TaskFailure.error(error, isOpen: content.isOpen))
@@ -334,7 +334,7 @@ extension URLSessionWebSocketTask {
         for (receiver, result) in deliveries { session.calls.call { receiver(result) } }
     }
 
-    /// Asks for the next message, unless one waits for the program.
+    /// Requests the next message, unless one waits for the program.
     private func fetch() {
         let isWanted = content.withLock { content in
             guard content.state == .running, content.isOpen, !content.isFetching, content.box.wantsMore else {
@@ -372,7 +372,7 @@ extension URLSessionWebSocketTask {
 
     // MARK: - Trust
 
-    /// Asks the delegate whether the server is trusted: that of the session first, and where it leaves it to the usual
+    /// Lets the delegate decide whether the server is trusted: that of the session first, and where it leaves it to the
     /// checks that of the task.
     private func evaluate(_ trust: sec_trust_t, _ complete: @escaping sec_protocol_verify_complete_t) {
         guard let delegate = session.delegate, let url = request.url else {
