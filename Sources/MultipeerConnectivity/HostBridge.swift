@@ -12,7 +12,7 @@ final class HostBridge: EngineSession {
     private var users = 0
     private var sessions: [UInt64: PeerSession] = [:]
     private var browsers: [UInt64: PeerBrowser] = [:]
-    /// Invitations that wait for an answer, which may come after the end of the advertiser that was told of them.
+    /// Invitations that wait for an answer, which may come after the end of the advertiser that reported them.
     private var invitations: [UInt64: WeakInvitation] = [:]
 
     private static let lingerTime = Duration.seconds(1)
@@ -74,7 +74,7 @@ final class HostBridge: EngineSession {
     /// The invitation, once; `nil` when who sent it has given up.
     func removeInvitation(_ id: UInt64) -> PeerInvitation? { invitations.removeValue(forKey: id)?.value }
 
-    /// A peer does not answer any more: those who found it ask whether it is there at all.
+    /// A peer does not answer any more: the browsers that found it reconfirm its records.
     func reconfirm(_ key: PeerKey) { for browser in browsers.values { browser.reconfirm(key) } }
 
     private func changed(_ follower: AddressFollower) {

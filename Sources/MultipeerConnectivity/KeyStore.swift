@@ -12,7 +12,7 @@ internal import PeerEngine
 struct KeyStore: Sendable {
     /// Why a key cannot be kept.
     enum Failure: Error, Hashable, CustomStringConvertible {
-        /// No place is known.
+        /// No directory is known.
         case noDirectory
         /// The file or its directory cannot be used.
         case refused(FileRefusal)

@@ -3,7 +3,7 @@
 public import Foundation
 internal import Synchronization
 
-/// Advertises a peer, and lets a policy answer the invitations, where Apple's asks the user.
+/// Advertises a peer, and lets a policy answer the invitations, where Apple's shows a dialog.
 public final class MCAdvertiserAssistant: NSObject, Sendable {
     /// Decides about an invitation: who invites, what it says with it, and what is to be called once with the answer.
     public typealias InvitationPolicy = @Sendable (MCPeerID, Data?, @escaping @Sendable (Bool) -> Void) -> Void
@@ -42,13 +42,13 @@ public final class MCAdvertiserAssistant: NSObject, Sendable {
 
     deinit { advertiser.stopAdvertisingPeer() }
 
-    /// Hears that there is an invitation, and that it was answered.
+    /// Is notified of an invitation, and of its answer.
     public weak var delegate: (any MCAdvertiserAssistantDelegate)? {
         get { hearer.value }
         set { hearer.value = newValue }
     }
 
-    /// Answers invitations, since there is nobody to be asked on Linux; without one all are declined.
+    /// Answers invitations, since there is no dialog on Linux; without one all are declined.
     public var linuxInvitationPolicy: InvitationPolicy? {
         get { policy.withLock { $0 } }
         set { policy.withLock { $0 = newValue } }
@@ -60,7 +60,7 @@ public final class MCAdvertiserAssistant: NSObject, Sendable {
     /// Ends it.
     public func stop() { advertiser.stopAdvertisingPeer() }
 
-    /// What the advertiser tells the assistant.
+    /// Receives the advertiser's events for the assistant.
     private final class Part: MCNearbyServiceAdvertiserDelegate, Sendable {
         private let assistant: Mutex<WeakAssistant>
 
@@ -89,7 +89,7 @@ public final class MCAdvertiserAssistant: NSObject, Sendable {
     }
 }
 
-/// Hears of invitations, on a queue of the assistant's own; every method may be left out.
+/// Receives invitations, on a queue of the assistant's own; every method may be left out.
 public protocol MCAdvertiserAssistantDelegate: AnyObject {
     /// An invitation is about to be given to the policy.
     func advertiserAssistantWillPresentInvitation(_ advertiserAssistant: MCAdvertiserAssistant)

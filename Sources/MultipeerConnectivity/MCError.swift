@@ -15,9 +15,9 @@ public struct MCError: Error, CustomNSError, Hashable, Sendable {
         case notConnected = 1
         /// An argument makes no sense.
         case invalidParameter = 2
-        /// What was asked for is not supported.
+        /// The request is not supported.
         case unsupported = 3
-        /// It took too long.
+        /// It timed out.
         case timedOut = 4
         /// It was given up, by either end.
         case cancelled = 5
@@ -59,9 +59,9 @@ public struct MCError: Error, CustomNSError, Hashable, Sendable {
     public static var notConnected: Code { .notConnected }
     /// An argument makes no sense.
     public static var invalidParameter: Code { .invalidParameter }
-    /// What was asked for is not supported.
+    /// The request is not supported.
     public static var unsupported: Code { .unsupported }
-    /// It took too long.
+    /// It timed out.
     public static var timedOut: Code { .timedOut }
     /// It was given up, by either end.
     public static var cancelled: Code { .cancelled }

@@ -6,7 +6,7 @@ internal import Network
 internal import PeerEngine
 internal import Synchronization
 
-/// Lets others find this peer under a service type, and takes their invitations.
+/// Lets others find this peer under a service type, and receives their invitations.
 ///
 /// All methods may be called by any thread. The delegate is called on a queue of the advertiser's own.
 public final class MCNearbyServiceAdvertiser: NSObject, Sendable {
@@ -31,7 +31,7 @@ public final class MCNearbyServiceAdvertiser: NSObject, Sendable {
     /// - Parameters:
     ///   - myPeerID: Who is advertised.
     ///   - info: What is said with it: pairs of 255 bytes at most, about 400 bytes in all. A longer pair, and more than a TXT
-    ///     record takes (1300 bytes), is told by `didNotStartAdvertisingPeer`.
+    ///     record can hold (1300 bytes), is reported by `didNotStartAdvertisingPeer`.
     ///   - serviceType: 1 to 15 of a-z, 0-9 and single hyphens inside, with one letter at least; another one stops the
     ///     program, as on Apple's systems.
     public init(peer myPeerID: MCPeerID, discoveryInfo info: [String: String]?, serviceType: String) {
@@ -44,7 +44,7 @@ public final class MCNearbyServiceAdvertiser: NSObject, Sendable {
 
     deinit { stopAdvertisingPeer() }
 
-    /// Hears of invitations.
+    /// Receives invitations.
     public weak var delegate: (any MCNearbyServiceAdvertiserDelegate)? {
         get { hearer.value }
         set { hearer.value = newValue }
@@ -77,7 +77,7 @@ public final class MCNearbyServiceAdvertiser: NSObject, Sendable {
         }
     }
 
-    /// Ends it; invitations that were told of can still be answered.
+    /// Ends it; invitations that were delivered can still be answered.
     public func stopAdvertisingPeer() {
         let id = state.withLock { state in
             defer { state.advertisement = 0 }
@@ -125,7 +125,7 @@ public final class MCNearbyServiceAdvertiser: NSObject, Sendable {
     }
 }
 
-/// Hears who wants this peer in a session, on a queue of the advertiser's own.
+/// Receives invitations to a session, on a queue of the advertiser's own.
 public protocol MCNearbyServiceAdvertiserDelegate: AnyObject {
     /// A peer invites to a session.
     ///
@@ -134,7 +134,7 @@ public protocol MCNearbyServiceAdvertiserDelegate: AnyObject {
     ///   - peerID: Who invites.
     ///   - context: What it says with it, which is as untrusted as the peer.
     ///   - invitationHandler: To be called once, now or later, with the session to be in when it is accepted. The session
-    ///     must be of the advertised peer, and have a place left.
+    ///     must be of the advertised peer, and not be full.
     func advertiser(
         _ advertiser: MCNearbyServiceAdvertiser,
         didReceiveInvitationFromPeer peerID: MCPeerID,

@@ -6,7 +6,7 @@ internal import Network
 internal import PeerEngine
 internal import Synchronization
 
-/// Looks for peers of a service type on the links, and invites them.
+/// Browses for peers of a service type on the links, and invites them.
 ///
 /// All methods may be called by any thread. The delegate is called on a queue of the browser's own.
 public final class MCNearbyServiceBrowser: NSObject, Sendable {
@@ -17,7 +17,7 @@ public final class MCNearbyServiceBrowser: NSObject, Sendable {
         var found: [PeerKey: FoundPeer] = [:]
     }
 
-    /// Who looks; it does not find itself.
+    /// The local peer; it does not find itself.
     public let myPeerID: MCPeerID
     /// The type, such as `chat`.
     public let serviceType: String
@@ -33,9 +33,9 @@ public final class MCNearbyServiceBrowser: NSObject, Sendable {
 
     /// A browser that does nothing yet.
     /// - Parameters:
-    ///   - myPeerID: Who looks.
+    ///   - myPeerID: The local peer.
     ///   - serviceType: 1 to 15 of a-z, 0-9 and single hyphens inside, with one letter at least; another one stops the
-    ///     program, as on Apple's systems. ``linuxProblem(ofServiceType:)`` tells beforehand.
+    ///     program, as on Apple's systems. ``linuxProblem(ofServiceType:)`` checks beforehand.
     public init(peer myPeerID: MCPeerID, serviceType: String) {
         if let problem = PeerRules.problem(ofServiceType: serviceType) { preconditionFailure(problem) }
         self.myPeerID = myPeerID
@@ -48,13 +48,13 @@ public final class MCNearbyServiceBrowser: NSObject, Sendable {
     /// What is wrong with a service type, as a sentence; `nil` when it may be used.
     public static func linuxProblem(ofServiceType type: String) -> String? { PeerRules.problem(ofServiceType: type) }
 
-    /// Hears what is found.
+    /// Receives what is found.
     public weak var delegate: (any MCNearbyServiceBrowserDelegate)? {
         get { hearer.value }
         set { hearer.value = newValue }
     }
 
-    /// Begins to look; a second call does nothing.
+    /// Starts browsing; a second call does nothing.
     public func startBrowsingForPeers() {
         let id = EngineThread.makeID()
         let isNew = state.withLock { state in
@@ -86,12 +86,12 @@ public final class MCNearbyServiceBrowser: NSObject, Sendable {
         if id != 0 { thread?.perform { engines in engines.end(id) } }
     }
 
-    /// Invites a peer that was found to a session; the session's delegate hears what comes of it.
+    /// Invites a peer that was found to a session; the session's delegate receives the result.
     /// - Parameters:
     ///   - peerID: The peer.
-    ///   - session: The session, which has a place left.
+    ///   - session: The session, which is not full.
     ///   - context: What the peer gets to see with it, up to 64 KiB; it has no reason to believe it.
-    ///   - timeout: How long it may take to answer, in seconds; 30 when it is 0 or less.
+    ///   - timeout: How long to wait for the answer, in seconds; 30 when it is 0 or less.
     public func invitePeer(
         _ peerID: MCPeerID,
         to session: MCSession,
@@ -146,7 +146,7 @@ public final class MCNearbyServiceBrowser: NSObject, Sendable {
     }
 }
 
-/// Hears which peers are there, on a queue of the browser's own.
+/// Receives the peers that are found and lost, on a queue of the browser's own.
 public protocol MCNearbyServiceBrowserDelegate: AnyObject {
     /// A peer is there, with what it says about itself, unproven.
     func browser(

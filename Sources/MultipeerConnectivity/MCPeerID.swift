@@ -31,7 +31,7 @@ public final class MCPeerID: NSObject, NSCopying, NSSecureCoding, Sendable {
 
     /// A new peer of this program.
     /// - Parameter myDisplayName: What people see; one that is empty, longer than 63 bytes or has control characters
-    ///   stops the program, as on Apple's systems. ``linuxProblem(ofDisplayName:)`` tells beforehand.
+    ///   stops the program, as on Apple's systems. ``linuxProblem(ofDisplayName:)`` checks beforehand.
     public init(displayName myDisplayName: String) {
         if let problem = PeerRules.problem(ofName: myDisplayName) { preconditionFailure(problem) }
         guard let identity = PeerIdentity.make() else { preconditionFailure("no memory for a key") }
@@ -94,7 +94,7 @@ public final class MCPeerID: NSObject, NSCopying, NSSecureCoding, Sendable {
     }
 
     /// Keeps the private key of a peer of this program, as archiving does.
-    /// - Throws: ``MCError``: `unavailable` when there is no place for it; the sentence says which one was tried.
+    /// - Throws: ``MCError``: `unavailable` without a directory for it; the text names the one tried.
     public func linuxKeepPrivateKey() throws(MCError) {
         guard let identity else { return }
         do throws(KeyStore.Failure) {

@@ -14,7 +14,7 @@ public final class MCSession: NSObject, Sendable {
     public var myPeerID: MCPeerID { core.peer }
     /// A `sec_identity_t` of `Network`, whose certificates others get to see; what follows it is ignored.
     public nonisolated(unsafe) let securityIdentity: [Any]?
-    /// What was asked for; everything is encrypted.
+    /// The preference given; everything is encrypted.
     public let encryptionPreference: MCEncryptionPreference
 
     /// A session without certificates.
@@ -53,7 +53,7 @@ public final class MCSession: NSObject, Sendable {
         return made
     }
 
-    /// Hears what happens.
+    /// Receives the events of the session.
     public weak var delegate: (any MCSessionDelegate)? {
         get { core.delegate }
         set { core.delegate = newValue }
@@ -96,7 +96,7 @@ public final class MCSession: NSObject, Sendable {
     /// - Parameters:
     ///   - streamName: What the peer gets to see, 1024 bytes at most.
     ///   - peerID: To whom.
-    /// - Returns: The stream; `write` waits while 256 KiB are on their way. With a delegate it is scheduled in a run loop.
+    /// - Returns: The stream; `write` waits while 256 KiB are in transit. With a delegate it runs on a run loop.
     /// - Throws: ``MCError``: `notConnected` when the peer is not in the session, `invalidParameter` for a longer name.
     public func startStream(withName streamName: String, toPeer peerID: MCPeerID) throws -> OutputStream {
         try core.transfers.open(streamName, to: peerID, by: core)
@@ -107,7 +107,7 @@ public final class MCSession: NSObject, Sendable {
 
     // MARK: - Custom discovery
 
-    /// What a peer needs to connect with this session, for programs that find one another by ways of their own.
+    /// What a peer needs to connect with this session, for programs that find one another by other means.
     /// - Parameters:
     ///   - peerID: For whom it is.
     ///   - completionHandler: Gets it on the session's queue; or an ``MCError``: `unavailable` when the session is full or
@@ -139,7 +139,7 @@ public final class MCSession: NSObject, Sendable {
     /// Connects with a peer, which must do the same with the data of this session.
     /// - Parameters:
     ///   - peerID: The peer, as it was archived by itself.
-    ///   - data: What ``nearbyConnectionData(forPeer:withCompletionHandler:)`` gave it; the delegate hears of
+    ///   - data: What ``nearbyConnectionData(forPeer:withCompletionHandler:)`` gave it; the delegate receives
     ///     `notConnected` when it is not that peer's.
     public func connectPeer(_ peerID: MCPeerID, withNearbyConnectionData data: Data) {
         core.connect(peerID, Array(data))

@@ -2,7 +2,7 @@
 
 public import Foundation
 
-/// Hears what happens in a session, on a queue of the session's own.
+/// Receives the events of a session, on a queue of the session's own.
 public protocol MCSessionDelegate: AnyObject {
     /// A peer is about to be in the session, is in it, or is not any more.
     func session(_ session: MCSession, peer peerID: MCPeerID, didChange state: MCSessionState)
@@ -39,7 +39,7 @@ public protocol MCSessionDelegate: AnyObject {
         fromPeer peerID: MCPeerID,
         certificateHandler: @escaping (Bool) -> Void
     )
-    /// Why a peer is not in the session, just before its state is told; Linux only.
+    /// Why a peer is not in the session, just before its state is reported; Linux only.
     func linuxSession(_ session: MCSession, peer peerID: MCPeerID, isNotConnectedBecause error: MCError)
 }
 

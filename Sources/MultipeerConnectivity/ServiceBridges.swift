@@ -10,7 +10,7 @@ final class BrowserBridge: EngineSession {
     private let id: UInt64
     private unowned let engines: Engines
 
-    /// Begins to look.
+    /// Starts browsing.
     init(
         _ peer: MCPeerID,
         _ serviceType: String,

@@ -48,7 +48,7 @@ final class SessionCore: Sendable {
         }
     }
 
-    /// Ends the session; what its streams and files hear of that is told still.
+    /// Ends the session; the last events of its streams and files are still delivered.
     func end() { thread?.perform { [self] engines in engines.end(id) } }
 
     /// Runs work with the engine on its thread; `nil` when there is none.
@@ -136,7 +136,7 @@ final class SessionCore: Sendable {
 
     func cancelConnect(_ peer: MCPeerID) { perform { bridge in bridge?.session.cancelConnect(peer.key) } }
 
-    // MARK: - What the engine tells
+    // MARK: - Events of the engine
 
     private func handle(_ event: SessionEvent) {
         switch event {
@@ -170,7 +170,7 @@ final class SessionCore: Sendable {
         call { session, delegate in delegate.session(session, peer: peer, didChange: new) }
     }
 
-    /// The object that a member is told by; the same while it is in the session.
+    /// The object that stands for a member; the same while it is in the session.
     func known(_ info: PeerInfo) -> MCPeerID {
         state.withLock { $0.members.first { $0.peer.key == info.key }?.peer } ?? MCPeerID(info)
     }

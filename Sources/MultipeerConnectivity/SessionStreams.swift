@@ -4,7 +4,7 @@ internal import Foundation
 
 /// Bytes for a peer.
 ///
-/// Used by one thread at a time, as streams are; the engine takes the bytes on a thread of its own.
+/// Used by one thread at a time, as streams are; the engine reads the bytes on a thread of its own.
 final class SessionOutputStream: OutputStream {
     private let pipe: StreamPipe
     private let onEnd: @Sendable () -> Void
@@ -20,7 +20,7 @@ final class SessionOutputStream: OutputStream {
         events = StreamEvents { [weak self] in self?.update() }
     }
 
-    /// Required of every stream; one to memory is none of a session's, and takes nothing.
+    /// Required of every stream; one to memory is none of a session's, and accepts nothing.
     required init(toMemory: ()) {
         pipe = StreamPipe(capacity: 0)
         pipe.fail(MCError(.unsupported))

@@ -91,7 +91,7 @@ final class SessionTransfers: Sendable {
 
     // MARK: - Receiving
 
-    /// What the engine tells.
+    /// Events of the engine.
     func handle(_ event: TransferEvent, from info: PeerInfo, by core: SessionCore) {
         let peer = core.known(info)
         switch event {
@@ -150,7 +150,7 @@ final class SessionTransfers: Sendable {
         streams.withLock { $0[id] = pipe }
         let key = peer.key
         core.queue.async {
-            // Without anybody to take it, it is refused as it goes.
+            // Without a delegate to receive it, it is refused when released.
             let stream = SessionInputStream(pipe) { [weak core] count in
                 core?.perform { bridge in bridge?.session.transfers(with: key)?.consume(count, of: id) }
             } onClose: { [weak core] in

@@ -4,7 +4,7 @@ internal import Foundation
 internal import FoundationBonjour
 internal import Synchronization
 
-/// Tells the delegate of a stream what happens, on the run loops that it is scheduled in.
+/// Notifies the delegate of a stream, on the run loops that it is scheduled in.
 final class StreamEvents: Sendable {
     private let runLoopQueue: RunLoopQueue<Void>
     private let flag: PostedFlag
@@ -19,7 +19,7 @@ final class StreamEvents: Sendable {
         }
     }
 
-    /// Whether the run loops are on their way: what happens meanwhile is seen by the same look.
+    /// Whether the run loops were woken: events until then are handled in the same call.
     private final class PostedFlag: Sendable {
         private let isSet = Mutex(false)
 

@@ -2,7 +2,7 @@
 
 internal import Foundation
 
-/// Bytes on their way between a stream of the program and the engine, on threads of their own.
+/// Bytes in transit between a stream of the program and the engine, on threads of their own.
 final class StreamPipe: Sendable {
     private struct State {
         var bytes: [UInt8] = []
@@ -56,7 +56,7 @@ final class StreamPipe: Sendable {
     var error: MCError? { inspect { $0.error } }
 
     /// Writes what there is room for; waits for some where there is none.
-    /// - Returns: How many bytes were taken, or -1 when nobody reads any more.
+    /// - Returns: How many bytes were accepted, or -1 when nobody reads any more.
     func write(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
         condition.lock()
         while unsafe state.count >= capacity, unsafe state.error == nil { condition.wait() }
