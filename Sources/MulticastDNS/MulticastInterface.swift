@@ -23,7 +23,7 @@ public struct MulticastInterface: Hashable, Sendable {
     public let addresses: [Address]
     /// The largest packet in bytes.
     public let mtu: Int
-    /// How often its carrier has changed: a link that was down for a moment is another one, though it looks the same.
+    /// How often its carrier has changed: a link that was down briefly is another one, though otherwise equal.
     public let carrierChanges: UInt32
 
     /// Describes an interface that is up and can multicast.

@@ -31,9 +31,9 @@ public struct Service: Hashable, Sendable {
     public var rawText: [[UInt8]]
     /// The lifetime of the record that announced it.
     public var timeToLive: Duration
-    /// When it was first heard of, since boot.
+    /// When it was first seen, since boot.
     public var firstSeen: Duration
-    /// When it was last heard of, since boot.
+    /// When it was last seen, since boot.
     public var lastSeen: Duration
     /// Where it runs: all its SRV records, in the order in which they are to be tried; the first one is shown.
     public var locations: [ServiceLocation] = []
@@ -78,7 +78,7 @@ public enum RemovalReason: String, Hashable, Sendable, CaseIterable {
     case goodbye
     /// It stopped answering, and its records ran out.
     case expired
-    /// Its interface, or the family it was heard by, went away.
+    /// Its interface, or the family it was received by, went away.
     case interfaceDown = "interface_down"
     /// It is still announced, but its host has no address any more, or it has no port.
     case unresolvable
@@ -94,7 +94,7 @@ public struct UnresolvedService: Hashable, Sendable {
     public let interfaceIndex: Int
     /// The record types nobody answered for, such as `SRV`.
     public let missing: [String]
-    /// Whether it is offered at all: port 0 only takes the name (RFC 6763 section 8).
+    /// Whether it is offered at all: port 0 only reserves the name (RFC 6763 section 8).
     public internal(set) var isOffered = true
     /// The text's pairs, in order; empty where there is none.
     public internal(set) var text: [TextRecord.Entry] = []
@@ -135,7 +135,7 @@ public enum ServiceEvent: Hashable, Sendable {
     case added(Service)
     case changed(Service, fields: [ServiceField], previous: Service)
     case removed(Service, reason: RemovalReason, seenFor: Duration)
-    /// An announced service could not be resolved; told once.
+    /// An announced service could not be resolved; reported once.
     case resolveFailed(UnresolvedService)
     /// Most of the answers are in; more may come.
     case censusProvisional(CensusSummary)

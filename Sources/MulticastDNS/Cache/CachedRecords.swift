@@ -9,7 +9,7 @@ struct CachedRecords: Sendable {
     /// More than so many have an index.
     static let few = 8
 
-    /// In no order; ``RecordCache/Entry/order`` tells it.
+    /// In no order; ``RecordCache/Entry/order`` is it.
     private(set) var entries: [RecordCache.Entry] = []
     private var positions: [RecordData: Int] = [:]
 
@@ -22,7 +22,7 @@ struct CachedRecords: Sendable {
         positions.isEmpty ? entries.firstIndex { $0.record.data == data } : positions[data]
     }
 
-    /// Puts a record in, in place of the one with the same data.
+    /// Inserts a record, or replaces the one with the same data.
     mutating func put(_ entry: RecordCache.Entry) {
         if let position = position(of: entry.record.data) {
             entries[position] = entry
@@ -37,7 +37,7 @@ struct CachedRecords: Sendable {
         }
     }
 
-    /// Takes a record out.
+    /// Removes a record.
     /// - Returns: Whether it was there.
     mutating func remove(_ data: RecordData) -> Bool {
         guard let position = position(of: data) else { return false }

@@ -21,7 +21,7 @@ struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
 
     var keys: some Collection<Key> { deadlines.keys }
 
-    /// The deadline of a key; `nil` takes it out.
+    /// The deadline of a key; `nil` removes it.
     subscript(key: Key) -> Duration? {
         get { deadlines[key] }
         set {
@@ -38,7 +38,7 @@ struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
         tidy()
     }
 
-    /// Puts in a new value, with one look into the table for reading and writing.
+    /// Sets a value, with one table lookup for reading and writing.
     /// - Returns: Whether it is another one.
     private static func replace(
         _ value: inout Duration?,
@@ -57,7 +57,7 @@ struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
         dropOutdated()
     }
 
-    /// Takes out the keys whose time has come, the earliest first.
+    /// Removes the keys that are due, the earliest first.
     mutating func removeDue(at now: Duration) -> [Key] {
         var due: [Key] = []
         while let first = heap.first, first.deadline <= now {

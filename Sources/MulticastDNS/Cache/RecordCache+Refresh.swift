@@ -6,7 +6,7 @@ extension RecordCache {
     /// The time of the next refresh without jitter; the expiry when all four are behind us.
     static func refreshPoint(_ entry: Entry) -> Duration {
         guard entry.refreshes < refreshes else { return entry.expires }
-        // An owner whose answer was lost keeps silent for a second; so short lives begin to be asked for earlier, but not
+        // An owner whose answer was lost keeps silent for a second; so short lives are refreshed earlier, but not
         // while the record is listed as known.
         let gap = max(entry.lifetime / 20, min(refreshGap, entry.lifetime * 12 / 100))
         return entry.received + entry.lifetime - gap * (refreshes - entry.refreshes)
@@ -54,9 +54,9 @@ extension RecordCache {
     /// What a question for any type is matched with: a name is not searched for among all records.
     private static let knownTypes: [RecordType] = [.a, .aaaa, .cname, .hinfo, .nsec, .ptr, .srv, .txt]
 
-    /// Gives a record that is suspected to be stale ten seconds to be answered for (rule C7).
+    /// Gives a record that is suspected to be stale ten seconds to be confirmed (rule C7).
     ///
-    /// The caller asks for it at least twice meanwhile; a fresh answer makes it whole again.
+    /// The caller queries it at least twice meanwhile; an answer restores it.
     /// - Returns: Whether the record is known.
     mutating func reconfirm(_ record: ResourceRecord, at now: Duration) -> Bool {
         let key = RecordKey(record.name, record.type)
@@ -85,7 +85,7 @@ extension RecordCache {
         for var entry in list.entries
         where !known.contains(entry.record.data) && now - entry.received >= Self.oneSecond {
             var unanswered = entry.unanswered ?? UnansweredQueries(since: now, last: now, count: 0)
-            // What was asked long ago may have been answered where we did not hear it.
+            // An answer to a query long ago may not have reached us.
             if now - unanswered.last > Self.unansweredTimeout { unanswered = .init(since: now, last: now, count: 0) }
             guard unanswered.count == 0 || now - unanswered.last >= Self.burst else { continue }
             unanswered.count += 1

@@ -14,10 +14,10 @@ struct RecordKey: Hashable, Sendable {
     }
 }
 
-/// The records heard on one interface by one family (rules C1 to C12).
+/// The records received on one interface by one family (rules C1 to C12).
 ///
-/// Time is an argument; nothing happens unless a method is called. Every record heard is kept, wanted or not, because
-/// what was just multicast will not be sent again for a second; interest decides about refreshing and eviction.
+/// Time is an argument; nothing happens unless a method is called. Every received record is kept, wanted or not, as
+/// what was just multicast will not be sent again for a second; active queries decide about refreshing and eviction.
 struct RecordCache: Sendable {
     enum Loss: Hashable, Sendable {
         /// Its owner withdrew it (TTL 0).
@@ -44,14 +44,14 @@ struct RecordCache: Sendable {
         var loss = Loss.expired
         /// Its owner claimed to be the only one (cache-flush).
         var isUnique = false
-        /// Somebody asked for it to be confirmed.
+        /// A client requested its confirmation.
         var isDoubted = false
         /// How many of the four refreshes are behind us, and the jitter of all of them as a part of the TTL.
         var refreshes = 0
         var jitter: Double
         /// Foreign queries that should have been answered with this record (rule C8).
         var unanswered: UnansweredQueries?
-        /// Who sent it first, as a number that tells senders apart.
+        /// Who sent it first, as a hash of the sender.
         var source: Int
 
         var lifetime: Duration { .seconds(Int64(record.timeToLive)) }
@@ -62,7 +62,7 @@ struct RecordCache: Sendable {
     private struct Share {
         var records = 0
         var bytes = 0
-        /// Nearly all of it is wanted: until then no room is looked for.
+        /// Nearly all of it is wanted: until then no eviction is tried.
         var settledUntil = Duration.zero
     }
 
@@ -83,14 +83,14 @@ struct RecordCache: Sendable {
 
     /// Longer lifetimes are cut: twice the 75 minutes of RFC 6762 section 10.
     static let maximumLifetime: UInt32 = 9000
-    /// How often a record is asked for before it runs out: at 80, 85, 90 and 95 % of its lifetime (rule Q6).
+    /// How often a record is queried before it expires: at 80, 85, 90 and 95 % of its lifetime (rule Q6).
     static let refreshes = 4
-    /// How far these are apart at least: a second of silence, and the delay of an answer.
+    /// How far these are apart at least: a second without an answer, and the delay of an answer.
     static let refreshGap = Duration.milliseconds(1150)
     static let oneSecond = Duration.seconds(1)
     /// How long a record may stay unanswered for (RFC 6762 sections 10.4 and 10.5).
     static let unansweredTimeout = Duration.seconds(10)
-    /// How long two queries of our own may take: at 0 and 1 s, and time for the answer.
+    /// How long two queries of our own may last: at 0 and 1 s, and time for the answer.
     static let verification = Duration.seconds(3)
     /// A set of more records is gone through so often at most, whatever arrives.
     static let large = 64
@@ -98,7 +98,7 @@ struct RecordCache: Sendable {
 
     let bounds: CacheBounds
     private(set) var count = 0
-    /// How many bytes names and data take.
+    /// How many bytes names and data need.
     private(set) var bytes = 0
     private(set) var evictions = 0
     /// How often everything was gone through to make room.
@@ -121,7 +121,7 @@ struct RecordCache: Sendable {
 
     // MARK: - Looking up
 
-    /// The live records of a name and type, those heard last first.
+    /// The live records of a name and type, most recently received first.
     ///
     /// A record replaced within a second of its coming stays beside the new one (rule C4), so the order matters.
     func records(_ key: RecordKey, at now: Duration) -> [ResourceRecord] {
@@ -154,7 +154,7 @@ struct RecordCache: Sendable {
         entries[key]?.entries.lazy.filter { $0.expires > now }.map(\.received).min()
     }
 
-    /// Whether a record is known whose owner claims to be the only one, and which need not be asked for yet.
+    /// Whether a record is known whose owner claims to be the only one, and which need not be queried yet.
     func isUnique(_ key: RecordKey, at now: Duration) -> Bool {
         entries[key]?.entries.contains { entry in
             entry.isUnique && !entry.isLeaving && !entry.isDoubted && Self.refreshPoint(entry) > now
@@ -229,7 +229,7 @@ struct RecordCache: Sendable {
         }
     }
 
-    /// Puts an entry in, in place of the one with the same data.
+    /// Inserts an entry, or replaces the one with the same data.
     mutating func put(_ entry: Entry, _ key: RecordKey) { entries[key, default: CachedRecords()].put(entry) }
 
     private mutating func leave(_ key: RecordKey, _ data: RecordData, by loss: Loss, at now: Duration) {
@@ -251,7 +251,7 @@ struct RecordCache: Sendable {
         return settled + Self.largeGap
     }
 
-    /// Has a name's records looked at no later than then.
+    /// Schedules the evaluation of a name's records for then at the latest.
     mutating func note(_ key: RecordKey, _ deadline: Duration) {
         let deadline = max(deadline, earliestVisit(key))
         points.lower(key, to: deadline)
@@ -265,7 +265,7 @@ struct RecordCache: Sendable {
 
     // MARK: - Time
 
-    /// Lets time pass: drops what is due and tells what must be asked again.
+    /// Lets time pass: drops what is due and returns what must be queried again.
     mutating func advance(to now: Duration, activeQueries: ActiveQueries) -> Advance {
         var result = Advance(lost: evicted)
         evicted = []
@@ -411,9 +411,9 @@ struct RecordCache: Sendable {
         let index: Int
     }
 
-    /// Removes so many records and bytes: of the records that no reported service stands on, those heard longest ago.
+    /// Removes so many records and bytes: those that no reported service needs, received longest ago first.
     ///
-    /// When nearly all are wanted, those that came last make room: who was there before a flood stays, and who comes
+    /// When nearly all are wanted, those that came last are evicted: who was there before a flood stays, and who comes
     /// after it gets in. What a sender brought of whom more than half is goes before that of others.
     /// - Returns: Whether half of it went, at least.
     @discardableResult

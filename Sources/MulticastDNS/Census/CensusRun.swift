@@ -1,6 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// Judges when a census is complete, for no message says so.
+/// Decides when a census is complete, which no message says.
 ///
 /// Questions go out at 0, 1, 3 and 7 s. After 1.3 s the result is provisional. It is final when the repetitions at 1 and
 /// 3 s brought nothing new and nothing is still being resolved: at 3.5 s, or when the answers to a list of known answers
@@ -12,7 +12,7 @@ struct CensusRun: Sendable {
         case wait(until: Duration)
     }
 
-    /// How often each question is asked at most.
+    /// How often each question is sent at most.
     static let rounds = 4
     static let provisionalAfter = Duration.milliseconds(1300)
     static let quietAfter = Duration.milliseconds(1000)
@@ -28,13 +28,13 @@ struct CensusRun: Sendable {
         lastChange = now
     }
 
-    /// A service was heard of for the first time, or resolved.
+    /// A service was seen for the first time, or resolved.
     mutating func noteChange(at now: Duration) { lastChange = max(lastChange, now) }
 
     /// What to do now; `complete` is the last step.
     ///
     /// `isResolving` says that something is not resolved yet, `answersUntil` when the answers to the last questions are
-    /// in; ask again when these change.
+    /// in; call again when these change.
     mutating func step(at now: Duration, isResolving: Bool, answersUntil: Duration = .zero) -> Step {
         if !isProvisional, now >= started + Self.provisionalAfter {
             isProvisional = true

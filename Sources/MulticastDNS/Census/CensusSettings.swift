@@ -4,7 +4,7 @@ public import DNSWire
 
 public struct CensusSettings: Hashable, Sendable {
     public var interval: Duration
-    /// Types that are asked for before anybody announced them.
+    /// Types that are queried before anybody announced them.
     public var wellKnownTypes: [DomainName]
     /// How many types are remembered and browsed per interface.
     public var maximumTypes: Int

@@ -5,11 +5,11 @@ public import LinuxIO
 
 /// Finds the services on all given interfaces by multicast DNS, and follows them: a client of ``MulticastEngine``.
 ///
-/// Confined to the thread of its loop. The service types are asked for once per interval; between two censuses it
+/// Confined to the thread of its loop. The service types are queried once per interval; between two censuses it
 /// listens, and refreshes what it reported.
 public final class ServiceCensus {
     public private(set) var lastCompleted: WallTime?
-    /// The engine it asks by; other clients may share it.
+    /// The engine it uses; other clients may share it.
     public let engine: MulticastEngine
 
     private var settings: CensusSettings
@@ -23,7 +23,7 @@ public final class ServiceCensus {
     private var nextCensus: Duration?
     private var hasLostServices = false
 
-    /// Makes a census on an engine that others start, stop and tell of interfaces.
+    /// Makes a census on an engine that others start, stop and configure.
     ///
     /// It does nothing before ``start(onInstance:onEvent:)``.
     public init(_ engine: MulticastEngine, settings: CensusSettings = CensusSettings()) {
@@ -50,7 +50,7 @@ public final class ServiceCensus {
 
     /// Begins the first census.
     /// - Parameters:
-    ///   - onInstance: Called before `onEvent` for what a browse of every type would tell, such as an instance that is not
+    ///   - onInstance: Called before `onEvent` for what a browse of every type would report, such as one that is not
     ///     resolved yet.
     ///   - onEvent: Called on the loop's thread for everything that happens, in order, until ``stop()``.
     public func start(
@@ -75,7 +75,7 @@ public final class ServiceCensus {
         list = BrowseList(subscription)
     }
 
-    /// Sets the types that are asked for before anybody announced them; those that are new are asked for at once.
+    /// Sets the types that are queried before anybody announced them; new ones are queried at once.
     public func setWellKnownTypes(_ types: [DomainName]) {
         guard types != settings.wellKnownTypes else { return }
         settings.wellKnownTypes = types
@@ -136,7 +136,7 @@ public final class ServiceCensus {
             tally.changed += 1
             onEvent(.changed(service, fields: fields, previous: previous))
         case .unresolved(let service):
-            // Who only takes a name is not at fault.
+            // An instance that only reserves a name is not at fault.
             if service.isOffered { onEvent(.resolveFailed(service)) }
         case .lost(_, let service, let reason, let seenFor):
             guard let service else { return }
@@ -184,7 +184,7 @@ extension ServiceCensus: EngineClient {
     }
 
     func linkOpened(at now: Duration) {
-        // What is new on the wire is asked now, not with the next census.
+        // Query a newly opened link at once, not at the next census.
         guard id != nil else { return }
         if run == nil { beginCensus(at: now) } else { run?.noteChange(at: now) }
         for link in engine.links.values where !link.directory.isCensusRunning { link.directory.beginCensus(at: now) }

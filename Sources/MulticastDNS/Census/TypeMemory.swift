@@ -3,9 +3,9 @@
 internal import Addressing
 internal import DNSWire
 
-/// The service types to ask for on one interface, bounded in total and per sender.
+/// The service types to query on one interface, bounded in total and per sender.
 ///
-/// A stranger can name five thousand types in one packet; each would cost a question per census.
+/// Any host can name five thousand types in one packet; each would cost a question per census.
 struct TypeMemory: Sendable {
     private static let maximumSources = 256
 
@@ -30,14 +30,14 @@ struct TypeMemory: Sendable {
 
     func contains(_ type: DomainName) -> Bool { lastNamed[type] != nil }
 
-    /// Forgets who introduced what, so that each sender may introduce types again, and the types that nothing stands
-    /// behind any more, so that made-up ones are not asked for longer than their records live.
+    /// Forgets who introduced what, so that each sender may introduce types again, and the types without
+    /// instances or listings, so that made-up ones are not queried longer than their records live.
     mutating func beginCensus(keeping isBacked: (DomainName) -> Bool) {
         newBySource = [:]
         lastNamed = lastNamed.filter { wellKnown.contains($0.key) || isBacked($0.key) }
     }
 
-    /// Remembers a type that `source` named, and tells whether it is new here.
+    /// Remembers a type that `source` named, and returns whether it is new here.
     ///
     /// `isInUse` says which types must not make room, because they have services.
     mutating func admit(
@@ -58,7 +58,7 @@ struct TypeMemory: Sendable {
         return true
     }
 
-    /// Remembers a type without asking who named it, and tells whether it is new here and there was room.
+    /// Remembers a type whoever named it, and returns whether it is new here and fits.
     mutating func remember(_ type: DomainName, at now: Duration, isInUse: (DomainName) -> Bool) -> Bool {
         guard lastNamed[type] == nil else { return false }
         if lastNamed.count >= limit {

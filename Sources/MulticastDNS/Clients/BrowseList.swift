@@ -2,14 +2,14 @@
 
 internal import DNSWire
 
-/// Turns what links tell into one ordered story per instance: found, resolved, changed, lost.
+/// Merges the events of links into one ordered story per instance: found, resolved, changed, lost.
 ///
 /// Pure; every instance that is found is lost at most once before it is found again, whatever the order of packets.
 struct BrowseList: Sendable {
     private struct Item: Sendable {
         var announcement: ServiceAnnouncement
         var service: Service?
-        /// It was told as lost, though it is announced still.
+        /// It was reported as lost, though it is announced still.
         var isLost = false
     }
 
@@ -30,8 +30,8 @@ struct BrowseList: Sendable {
     /// The resolved services.
     var services: [Service] { items.values.compactMap(\.service) }
 
-    /// Takes what happened.
-    /// - Returns: What to tell, in order.
+    /// Applies an event.
+    /// - Returns: What to report, in order.
     mutating func apply(_ event: DirectoryEvent) -> [BrowseEvent] {
         switch event {
         case .announced(let announcement, let sources):

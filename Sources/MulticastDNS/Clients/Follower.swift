@@ -1,13 +1,13 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// What a client knows, and how it tells what links tell it.
+/// What a client knows, and how events of links change it.
 protocol ClientList {
     associatedtype Event
 
     init(_ subscription: Subscription)
 
-    /// Takes what happened on a link.
-    /// - Returns: What to tell, in order.
+    /// Applies an event of a link.
+    /// - Returns: What to report, in order.
     mutating func receive(_ event: DirectoryEvent, on link: LinkIdentity) -> [Event]
 }
 
@@ -42,7 +42,7 @@ final class Follower<List: ClientList> {
         self.onEvent = onEvent
         list = List(subscription)
         id = engine.attach(self)
-        // It may have been cancelled by the first thing it told.
+        // It may have been cancelled during the first event.
         if isCancelled { cancel() }
     }
 

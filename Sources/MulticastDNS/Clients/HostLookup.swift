@@ -10,7 +10,7 @@ public struct HostAnswer: Hashable, Sendable {
     public let interfaceIndex: Int
     /// The addresses, sorted; empty when they went away, or when the host says that it has none.
     public fileprivate(set) var addresses: [ScopedAddress]
-    /// Whether the host answered for every family that was asked for, with addresses or by saying that it has none.
+    /// Whether the host answered for every family that was queried, with addresses or by saying that it has none.
     public fileprivate(set) var isComplete: Bool
 }
 
@@ -45,13 +45,13 @@ public final class HostLookup {
     private var aliases: [Int: Alias] = [:]
     private var isCancelled = false
 
-    /// Starts to look up; what is known already is told within this call.
+    /// Starts to look up; what is known already is reported within this call.
     /// - Parameters:
     ///   - engine: The engine, started or not.
     ///   - host: The host's name, such as `printer.local`.
     ///   - families: The families of addresses that are wanted.
-    ///   - interface: The one interface to look on, by name; `nil` is all of them.
-    ///   - rounds: How often each question is asked at most; `nil` has no limit.
+    ///   - interface: The one interface to use, by name; `nil` is all of them.
+    ///   - rounds: How often each question is sent at most; `nil` has no limit.
     ///   - onChange: Called on the loop's thread for each interface whenever its answer changed.
     public convenience init(
         _ engine: MulticastEngine,
@@ -98,7 +98,7 @@ public final class HostLookup {
         reported.values.filter { !$0.addresses.isEmpty }.sorted { $0.interface < $1.interface }
     }
 
-    /// Ends it: nothing is told any more, and nothing asked.
+    /// Ends it: no more events and queries.
     public func cancel() {
         isCancelled = true
         follower?.cancel()
@@ -191,7 +191,7 @@ extension HostAnswer {
         for answer in records {
             switch answer.record.data {
             case .address(let address): addresses.insert(ScopedAddress(address, scope: link.interface))
-            // One that has another name tells that it has no addresses of its own.
+            // A host with a CNAME record says that it has no addresses of its own.
             case .nextSecure(_, let types) where !types.contains(.cname): denied.append(types)
             default: break
             }

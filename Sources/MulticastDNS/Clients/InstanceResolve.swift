@@ -8,15 +8,15 @@ public import DNSWire
 public final class InstanceResolve {
     private let follower: ServiceFollower
 
-    /// Starts to resolve; what is known already is told within this call.
+    /// Starts to resolve; what is known already is reported within this call.
     /// - Parameters:
     ///   - engine: The engine, started or not.
     ///   - instances: The full names that it may have, such as `Office Printer._ipp._tcp.local`, as labels; several where
     ///     a sender may have cut the name at its dots.
-    ///   - interface: The one interface to look on, by name; `nil` is all of them.
-    ///   - wantsText: Whether the text is wanted too; who only connects asks for none and waits for none.
+    ///   - interface: The one interface to use, by name; `nil` is all of them.
+    ///   - wantsText: Whether the text is wanted too; a mere connection needs none.
     ///   - onEvent: Called on the loop's thread for everything that happens but ``BrowseEvent/found(_:)``; after
-    ///     ``BrowseEvent/unresolved(_:)`` it is asked for further.
+    ///     ``BrowseEvent/unresolved(_:)`` queries continue.
     public init(
         _ engine: MulticastEngine,
         instances: Set<DomainName>,
@@ -43,6 +43,6 @@ public final class InstanceResolve {
     /// The resolved service on each interface where it is, in no order.
     public var services: [Service] { follower.list.services }
 
-    /// Ends it: nothing is told any more, and nothing asked.
+    /// Ends it: no more events and queries.
     public func cancel() { follower.cancel() }
 }

@@ -2,9 +2,9 @@
 
 internal import DNSWire
 
-/// The records that answer one wish, of all links together.
+/// The records that answer one subscription, of all links together.
 ///
-/// Pure; a record is added once and removed once, whatever is told twice.
+/// Pure; a record is added once and removed once, even when reported twice.
 struct RecordList: Sendable {
     private struct Key: Hashable, Sendable {
         let link: Int
@@ -21,8 +21,8 @@ struct RecordList: Sendable {
     /// The answers, those that came first first.
     var answers: [RecordAnswer] { known.values.sorted { $0.order < $1.order }.map(\.answer) }
 
-    /// Takes what happened on a link.
-    /// - Returns: What to tell.
+    /// Applies an event of a link.
+    /// - Returns: What to report.
     mutating func apply(_ event: DirectoryEvent, on link: LinkIdentity) -> RecordEvent? {
         switch event {
         case .recordAdded(let record):

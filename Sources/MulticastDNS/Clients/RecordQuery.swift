@@ -20,19 +20,19 @@ public enum RecordEvent: Hashable, Sendable {
     }
 }
 
-/// Asks for the records of a name, and follows them as long as it is held.
+/// Queries the records of a name, and follows them as long as it is held.
 ///
 /// Confined to the thread of its engine's loop, and to be let go there.
 public final class RecordQuery {
     private let follower: RecordFollower
 
-    /// Asks, and goes on asking, with gaps that double up to an hour; what is known already is told within this call.
+    /// Queries with intervals that double up to an hour; what is known already is reported within this call.
     /// - Parameters:
     ///   - engine: The engine, started or not.
     ///   - name: The name, below `.local` or among the link-local reverse names.
     ///   - types: The types of the records.
-    ///   - interface: The one interface to ask on, by name; `nil` is all of them.
-    ///   - rounds: How often each question is asked at most; 1 makes it a one-shot question, `nil` has no limit.
+    ///   - interface: The one interface to use, by name; `nil` is all of them.
+    ///   - rounds: How often each question is sent at most; 1 makes it a one-shot question, `nil` has no limit.
     ///   - onEvent: Called on the loop's thread whenever an answer comes or goes.
     public init(
         _ engine: MulticastEngine,
@@ -52,6 +52,6 @@ public final class RecordQuery {
     /// The answers known now, those that came first first.
     public var answers: [RecordAnswer] { follower.list.answers }
 
-    /// Ends it: nothing is told any more, and nothing asked.
+    /// Ends it: no more events and queries.
     public func cancel() { follower.cancel() }
 }

@@ -3,18 +3,18 @@
 public import Addressing
 public import DNSWire
 
-/// Asks the link for the names of an address, and follows them as long as it is held.
+/// Queries the link for the names of an address, and follows them as long as it is held.
 ///
 /// Confined to the thread of its engine's loop, and to be let go there.
 public final class ReverseLookup {
     private let follower: RecordFollower
 
-    /// Starts to ask for the names of an address; what is known already is told within this call.
+    /// Queries the names of an address; what is known already is reported within this call.
     /// - Parameters:
     ///   - engine: The engine, started or not.
     ///   - address: The address.
-    ///   - interface: The one interface to ask on, by name; `nil` is all of them.
-    ///   - rounds: How often the question is asked at most; `nil` has no limit.
+    ///   - interface: The one interface to use, by name; `nil` is all of them.
+    ///   - rounds: How often the question is sent at most; `nil` has no limit.
     ///   - onEvent: Called on the loop's thread whenever a PTR record comes or goes.
     public init(
         _ engine: MulticastEngine,
@@ -41,7 +41,7 @@ public final class ReverseLookup {
         }
     }
 
-    /// Ends it: nothing is told any more, and nothing asked.
+    /// Ends it: no more events and queries.
     public func cancel() { follower.cancel() }
 }
 
@@ -58,7 +58,7 @@ public enum ReverseName {
         return (try? DomainName(labels: labels.map { Array($0.utf8) })) ?? DomainName()
     }
 
-    /// Whether a name is to be asked by multicast alone: one below `local`, or that of a link-local address
+    /// Whether a name is to be queried by multicast alone: one below `local`, or that of a link-local address
     /// (RFC 6762 sections 3 and 4, rules N1 and N2).
     public static func isMulticast(_ name: DomainName) -> Bool { zones.contains { name.isWithin($0) } }
 

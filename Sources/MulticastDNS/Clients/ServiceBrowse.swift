@@ -8,11 +8,11 @@ public import DNSWire
 public final class ServiceBrowse {
     private let follower: ServiceFollower
 
-    /// Starts to browse several types at once; what is known already is told within this call.
+    /// Starts to browse several types at once; what is known already is reported within this call.
     /// - Parameters:
     ///   - engine: The engine, started or not.
     ///   - types: Types such as `_http._tcp.local`, and subtypes such as `_printer._sub._http._tcp.local`.
-    ///   - interface: The one interface to look on, by name; `nil` is all of them.
+    ///   - interface: The one interface to use, by name; `nil` is all of them.
     ///   - onEvent: Called on the loop's thread for everything that happens, in order.
     public init(
         _ engine: MulticastEngine,
@@ -31,6 +31,6 @@ public final class ServiceBrowse {
     /// The resolved services, in no order.
     public var services: [Service] { follower.list.services }
 
-    /// Ends it: nothing is told any more, and nothing asked.
+    /// Ends it: no more events and queries.
     public func cancel() { follower.cancel() }
 }

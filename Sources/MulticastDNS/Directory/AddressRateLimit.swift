@@ -2,10 +2,10 @@
 
 internal import DNSWire
 
-/// How often all instances of a host are looked at because one of its addresses came or went.
+/// How often all instances of a host are evaluated because one of its addresses came or went.
 ///
-/// One record of twenty bytes makes thousands of instances change: besides the first of a host they come out of a budget,
-/// and hosts for which there is none left wait. Whoever has a host of its own costs nothing.
+/// One record of twenty bytes changes thousands of instances: all but the first of a host need tokens of a bucket,
+/// and hosts for which there are none wait. A service with a host of its own needs none.
 struct AddressRateLimit: Sendable {
     static let most = 4096.0
     /// Instances per second.
@@ -19,7 +19,7 @@ struct AddressRateLimit: Sendable {
 
     var nextDeadline: Duration? { waiting.next }
 
-    /// Whether a host's instances may be looked at now; if not, the host is among those that are due later.
+    /// Whether a host's instances may be evaluated now; if not, the host is among those that are due later.
     mutating func allows(_ host: DomainName, instances: Int, at now: Duration) -> Bool {
         guard instances > 1 else { return true }
         tokens = min(Self.most, tokens + max(0, (now - refilled) / .seconds(1)) * Self.rate)
@@ -34,7 +34,7 @@ struct AddressRateLimit: Sendable {
         return true
     }
 
-    /// The hosts whose time has come; each is to be asked for again.
+    /// The hosts that are due; call ``allows(_:instances:at:)`` again for each.
     mutating func removeDue(at now: Duration) -> [DomainName] { waiting.removeDue(at: now) }
 
     mutating func forget(_ host: DomainName) { waiting[host] = nil }

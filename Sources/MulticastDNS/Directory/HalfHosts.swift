@@ -2,10 +2,10 @@
 
 internal import DNSWire
 
-/// When hosts are asked again for the kind of address that they have not told of, so that one lost answer is not lost
+/// When hosts are queried again for the address family that they have not answered, so that one lost answer is not lost
 /// for good.
 ///
-/// The pauses double up to the lifetime of the addresses that are known; after that, refreshing these asks for the others.
+/// The pauses double up to the lifetime of the addresses that are known; then refreshing these queries the others.
 struct HalfHosts: Sendable {
     static let firstPause = Duration.seconds(5)
 
@@ -21,7 +21,7 @@ struct HalfHosts: Sendable {
         waiting[host] = now + Self.firstPause
     }
 
-    /// The hosts to ask now; each goes on with ``wait(for:lifetime:at:)``, or ends.
+    /// The hosts to query now; each goes on with ``wait(for:lifetime:at:)``, or ends.
     mutating func removeDue(at now: Duration) -> [DomainName] { waiting.removeDue(at: now) }
 
     /// Waits for twice as long as the last time, when that is shorter than `lifetime`.

@@ -8,7 +8,7 @@ struct Instance: Sendable {
     var type: DomainName
     /// The names whose pointers lead to it: types, and subtypes.
     var sources: Set<DomainName> = []
-    /// The sources that clients were told.
+    /// The sources that were reported to clients.
     var announced: Set<DomainName> = []
     let firstSeen: Duration
     var lastSeen: Duration
@@ -19,11 +19,11 @@ struct Instance: Sendable {
     /// Why the last lost address of its host went.
     var addressCause = RemovalReason.expired
     var host: DomainName?
-    /// What was asked for since resolving began; the text, since it was missed first.
+    /// What was queried since resolving began; the text, since it was missed first.
     var queried: Set<RecordKey> = []
     /// Since when nothing but its text, or its host's other family, is missing.
     var usableSince: Duration?
-    /// When to report what is there, when to give up, and whether a failure was told.
+    /// When to report what is there, when to give up, and whether a failure was reported.
     var reportAt: Duration?
     var giveUpAt: Duration?
     var hasFailed = false

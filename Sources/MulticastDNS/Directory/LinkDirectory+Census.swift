@@ -42,7 +42,7 @@ extension LinkDirectory {
         }
     }
 
-    /// Takes a census with other settings over: the types that are new among those it knows are asked for at once.
+    /// Applies other settings of a census: the types that are new among the well-known ones are queried at once.
     mutating func change(_ subscription: Subscription, of client: Int, at now: Duration) {
         subscriptions.add(subscription, of: client)
         memory?.setWellKnown(subscription.census?.wellKnownTypes ?? [])
@@ -57,7 +57,7 @@ extension LinkDirectory {
 
     // MARK: - What records say
 
-    /// Takes note of what a record of a response says beyond its own life.
+    /// Records what a record of a response says beyond its own life.
     mutating func learn(
         _ record: ResourceRecord,
         by family: AddressFamily,
@@ -67,7 +67,7 @@ extension LinkDirectory {
     ) {
         guard record.timeToLive > 0, record.classCode == 1 else { return }
         if record.flushesCache {
-            // Answered by one family, it need not be asked by the other (rule Q5), unless it runs out there.
+            // Answered by one family, it need not be queried by the other (rule Q5), unless it expires there.
             let question = Question(record.name, record.type)
             for other in AddressFamily.allCases { zones[other]?.schedule.endSeries(question) }
             zones[family]?.schedule.cancel(question)
@@ -80,13 +80,13 @@ extension LinkDirectory {
             if ServiceName.isType(record.name), target.labelCount >= 2 { admit(record.name, from: source, at: now) }
             follow(target, by: record.name, at: now, touched: &touched)
         case .nextSecure(_, let types):
-            // What is denied need not be asked again (rule C9).
+            // What is denied need not be queried again (rule C9).
             guard !types.contains(.cname) else { return }
             for type in [RecordType.a, .aaaa, .srv, .txt] where !types.contains(type) {
                 for family in AddressFamily.allCases { zones[family]?.schedule.cancel(Question(record.name, type)) }
             }
         case .alias where record.flushesCache:
-            // It has no records of its own (RFC 1034 section 3.6.2); who asked looks for the name that it stands for.
+            // It has no records of its own (RFC 1034 section 3.6.2); the querier follows the canonical name.
             for type in [RecordType.a, .aaaa] {
                 for family in AddressFamily.allCases { zones[family]?.schedule.cancel(Question(record.name, type)) }
             }

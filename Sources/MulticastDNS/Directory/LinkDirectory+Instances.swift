@@ -4,7 +4,7 @@ internal import Addressing
 internal import DNSWire
 
 extension LinkDirectory {
-    /// Takes note that a pointer leads to an instance, if anybody wants it.
+    /// Records that a pointer leads to an instance, if anybody wants it.
     mutating func follow(
         _ target: DomainName,
         by source: DomainName,
@@ -45,7 +45,7 @@ extension LinkDirectory {
 
     private mutating func attach(_ instance: DomainName, to source: DomainName) {
         guard instances[instance]?.sources.insert(source).inserted == true else { return }
-        // A type of its own tells more than a subtype or a guess.
+        // A type of its own takes precedence over a subtype or a guess.
         if let type = ServiceName.type(browsedAs: source) { instances[instance]?.type = type }
         if ServiceName.isType(source), var state = instances[instance] {
             for other in state.sources where other != source && !subscriptions.wants(pointersOf: other) {
@@ -122,7 +122,7 @@ extension LinkDirectory {
         setHost(nil, of: instance, was: state.host, at: state.lastSeen)
         for source in state.sources { detach(instance, &state, from: source) }
         for key in state.queried { cancelUnlessWanted(key) }
-        // Asked for in an earlier attempt, too.
+        // Queried in an earlier attempt, too.
         for type in [RecordType.srv, .txt] { cancelUnlessWanted(RecordKey(instance, type)) }
     }
 

@@ -3,16 +3,16 @@
 internal import Addressing
 internal import DNSWire
 
-/// What was asked for and never answered, nor denied, is asked for again; what came is left alone.
+/// What was queried and neither answered nor denied is queried again; what came is left alone.
 extension LinkDirectory {
-    /// Begins to ask for the kind of address that a reported host has not told of.
+    /// Starts to query the address family that a reported host has not answered.
     mutating func beginHalfHost(of view: View, at now: Duration) {
         guard let host = view.location?.target, view.missing.contains(where: { $0.name == host && $0.isOfAddress })
         else { return }
         halfHosts.begin(host, at: now)
     }
 
-    /// Asks a host again for the kind of address that is missing, and waits for longer the next time.
+    /// Queries a host again for the missing address family, and waits for longer the next time.
     mutating func queryOtherFamily(of host: DomainName, at now: Duration) {
         let keys = [RecordKey(host, .a), RecordKey(host, .aaaa)]
         let known = keys.filter { isKnown($0, at: now) }
@@ -23,7 +23,7 @@ extension LinkDirectory {
         for family in AddressFamily.allCases { queryMissing(other, by: family, at: now) }
     }
 
-    /// A record is refreshed by a family: asks along for what its owner has not told of.
+    /// A record is refreshed by a family: queries with it what its owner has not answered.
     mutating func queryCompanion(of key: RecordKey, by family: AddressFamily, at now: Duration) {
         guard let companion = key.companion, activeQueries.contains(companion), isMissing(companion, at: now) else {
             return
@@ -31,7 +31,7 @@ extension LinkDirectory {
         queryMissing(companion, by: family, at: now)
     }
 
-    /// A record expired in one family: asks for it there once more while the other family has it, so that it is known
+    /// A record expired in one family: queries it there once more while the other family has it, so that it is known
     /// by both again.
     mutating func queryAgain(_ record: ResourceRecord, by family: AddressFamily, at now: Duration) {
         let key = RecordKey(record.name, record.type)

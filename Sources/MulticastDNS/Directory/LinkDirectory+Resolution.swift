@@ -25,19 +25,19 @@ extension LinkDirectory {
             }
         }
 
-        /// Port 0 means that only the name is taken (rule D12).
+        /// Port 0 means that only the name is reserved (rule D12).
         var isOffered: Bool { location.map { $0.port != 0 } ?? true }
         /// Whether it can be reported at all.
         var isUsable: Bool { location != nil && isOffered && !addresses.isEmpty }
     }
 
-    /// Compares instances with what was reported of them, and reports or asks.
+    /// Compares instances with what was reported of them, and reports or queries.
     mutating func evaluate(_ names: Set<DomainName>, at now: Duration) {
         for name in names.sorted() { evaluate(name, at: now) }
     }
 
     private mutating func evaluate(_ touched: DomainName, at now: Duration) {
-        // In the letters in which it was heard of first, whatever the case of the last record.
+        // In the letters in which it was seen first, whatever the case of the last record.
         guard let position = instances.index(forKey: touched) else { return }
         let name = instances[position].key
         var state = instances[position].value
@@ -72,7 +72,7 @@ extension LinkDirectory {
         }
     }
 
-    /// Ends with an instance that nobody announces and no client asks for by name.
+    /// Ends with an instance that nobody announces and no client resolves by name.
     private mutating func lose(_ name: DomainName, _ state: Instance, at now: Duration) {
         if let service = state.published { report(removal: service, state, reason: state.cause, at: now) }
         if !state.announced.isEmpty { reportWithdrawal(of: name, state, reason: state.cause, at: now) }
@@ -80,7 +80,7 @@ extension LinkDirectory {
         forget(name)
     }
 
-    /// Tells by which names an instance is announced, when that has changed.
+    /// Reports by which names an instance is announced, when that has changed.
     private mutating func reportAnnouncement(of name: DomainName, _ state: inout Instance, at now: Duration) {
         guard state.announced != state.sources else { return }
         if state.sources.isEmpty {
@@ -88,7 +88,7 @@ extension LinkDirectory {
         } else {
             let isNew = state.announced.isEmpty
             events.append(.announced(announcement(of: name, state), by: state.sources))
-            // Resolved for a client that asked for it by name, it is news to those that browse.
+            // Already resolved for a client by name, it is new to those that browse.
             if isNew, let service = state.published { events.append(.resolved(service)) }
         }
         state.announced = state.sources
@@ -140,7 +140,7 @@ extension LinkDirectory {
     }
 
     /// Whether addresses of this type serve anybody here: those of a family that this link does not speak serve only
-    /// to tell of a host that has no others.
+    /// to report a host that has no others.
     func isUseful(_ key: RecordKey, at now: Duration) -> Bool {
         let (family, other): (AddressFamily, RecordType) = key.type == .a ? (.ipv4, .aaaa) : (.ipv6, .a)
         return zones[family] != nil || isDenied(RecordKey(key.name, other), at: now)
@@ -233,12 +233,12 @@ extension LinkDirectory {
 
     private static let typeNames: [RecordType: String] = [.srv: "SRV", .txt: "TXT", .a: "A", .aaaa: "AAAA"]
 
-    /// Asks, once per resolving, for what is missing (trap: waiting for the next round would cost a second).
+    /// Queries, once per resolving, what is missing (trap: waiting for the next round would cost a second).
     ///
-    /// For a client that named the instance it is asked for until it comes.
+    /// For a client that named the instance it is queried until it comes.
     private mutating func query(for view: View, _ state: inout Instance, _ isNamed: Bool, at now: Duration) {
         for key in view.missing where ReverseName.isMulticast(key.name) && state.queried.insert(key).inserted {
-            // With one address known, the other family is a wish; without any, it is needed.
+            // With one address known, the other family is optional; without any, it is needed.
             let isOfHost = key.type == .a || key.type == .aaaa
             let times = isOfHost ? (view.addresses.isEmpty ? 3 : 1) : (isNamed ? .max : 3)
             for family in AddressFamily.allCases {
@@ -275,7 +275,7 @@ extension LinkDirectory {
             let giveUpAt = state.giveUpAt ?? now + Self.resolving
             state.giveUpAt = giveUpAt
             state.reportAt = nil
-            // What nobody announces, a client asked for by name: its host is all there was.
+            // What nobody announces was resolved by name: its host is all there was.
             let reason = state.sources.isEmpty ? state.addressCause : .unresolvable
             if giveUpAt <= now { return withdraw(name, &state, published, reason: reason, at: now) }
             return query(for: view, &state, subscriptions.wants(instance: name), at: now)

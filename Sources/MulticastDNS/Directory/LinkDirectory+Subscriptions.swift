@@ -4,7 +4,7 @@ internal import Addressing
 internal import DNSWire
 
 extension LinkDirectory {
-    /// Follows what a client wants from now on; what is known of it already is told by ``snapshot(for:at:)``.
+    /// Follows what a client wants from now on; what is known of it already is returned by ``snapshot(for:at:)``.
     mutating func add(_ subscription: Subscription, of client: Int, at now: Duration) {
         if subscriptions.byClient[client] != nil { remove(client, at: now) }
         subscriptions.add(subscription, of: client)
@@ -29,7 +29,7 @@ extension LinkDirectory {
         evaluate(touched, at: now)
     }
 
-    /// Ends a client's wishes: questions, refreshes and instances that nobody else wants go, without a word.
+    /// Ends a client's subscription: questions, refreshes and instances that nobody else wants go, without events.
     mutating func remove(_ client: Int, at now: Duration) {
         guard let subscription = subscriptions.remove(client) else { return }
         let keys = subscription.pointers.map { RecordKey($0, .ptr) } + subscription.records
@@ -47,7 +47,7 @@ extension LinkDirectory {
         for (name, state) in instances where !isWanted(name, by: state.sources) { forget(name) }
     }
 
-    /// What is known now of what is wished for, as if it had just happened.
+    /// What is known now of a subscription, as if it had just happened.
     func snapshot(for subscription: Subscription, at now: Duration) -> [DirectoryEvent] {
         var snapshot: [DirectoryEvent] = []
         for (name, state) in instances.inKeyOrder
@@ -73,7 +73,7 @@ extension LinkDirectory {
         return snapshot
     }
 
-    /// Doubts a record: it goes in ten seconds unless it is confirmed (rule C7).
+    /// Reconfirms a record: it goes in ten seconds unless it is confirmed (rule C7).
     mutating func reconfirm(_ record: ResourceRecord, at now: Duration) {
         for family in AddressFamily.allCases where zones[family]?.cache.reconfirm(record, at: now) == true {
             zones[family]?.renew(Question(record.name, record.type), times: 2, at: now)
@@ -94,7 +94,7 @@ extension LinkDirectory {
         for family in AddressFamily.allCases { zones[family]?.cache.attend(key, at: now) }
     }
 
-    /// Asks what a wish asks for, unless the answer is known to be complete.
+    /// Sends the questions of a subscription, unless the answer is known to be complete.
     mutating func query(_ subscription: Subscription, in family: AddressFamily, at now: Duration) {
         guard zones[family] != nil else { return }
         for name in subscription.pointers {
@@ -105,7 +105,7 @@ extension LinkDirectory {
         }
     }
 
-    /// How often the most eager client wants a record asked for.
+    /// How often the most eager client wants a record queried.
     func rounds(of key: RecordKey) -> Int {
         subscriptions.byClient.values.filter { $0.records.contains(key) }.map(\.rounds).max() ?? 0
     }
@@ -134,7 +134,7 @@ extension LinkDirectory {
         cancel(key)
     }
 
-    /// A client asked for ever; what is left of that ends with a census, or with an attempt to resolve.
+    /// A client's series has no end; what is left of it ends with a census, or with an attempt to resolve.
     private mutating func endQueries(_ key: RecordKey) {
         guard !isWanted(key) else { return }
         cancelUnlessWanted(key)
@@ -152,7 +152,7 @@ extension LinkDirectory {
         return key.name == ServiceName.enumeration || memory.contains(key.name)
     }
 
-    /// Takes over instances from pointers that were heard before anybody wanted them.
+    /// Adopts instances from pointers that were received before anybody wanted them.
     private mutating func adoptPointers(of name: DomainName, at now: Duration, touched: inout Set<DomainName>) {
         for family in AddressFamily.allCases {
             for record in zones[family]?.cache.records(RecordKey(name, .ptr), at: now) ?? [] {
@@ -164,14 +164,14 @@ extension LinkDirectory {
 
     // MARK: - Single records
 
-    /// Tells that a wanted record came, unless the other family knows it.
+    /// Reports that a wanted record came, unless the other family knows it.
     mutating func reportAddition(of record: ResourceRecord, by family: AddressFamily, at now: Duration) {
         let key = RecordKey(record.name, record.type)
         guard subscriptions.wants(record: key), !isKnown(record, besides: family, at: now) else { return }
         events.append(.recordAdded(record))
     }
 
-    /// Tells that a wanted record left, unless a family still knows it.
+    /// Reports that a wanted record left, unless a family still knows it.
     mutating func reportRemoval(of record: ResourceRecord, _ reason: RemovalReason, at now: Duration) {
         let key = RecordKey(record.name, record.type)
         guard subscriptions.wants(record: key), !isKnown(record, besides: nil, at: now) else { return }

@@ -6,7 +6,7 @@ internal import DNSWire
 /// The services of one interface: what its zones know, merged into services (rules D1 to D4, D6, D11, D12, Q20, Q21).
 ///
 /// A service is derived anew from the caches whenever a record of it came or went, and compared with what was
-/// reported last; so no order of packets can leave a wrong state behind. Only what a client wishes is followed.
+/// reported last; so no order of packets can leave a wrong state behind. Only what a client subscribed to is followed.
 struct LinkDirectory: Sendable {
     /// How long a report waits for the rest of a burst.
     static let settling = Duration.milliseconds(250)
@@ -14,7 +14,7 @@ struct LinkDirectory: Sendable {
     static let familyWait = Duration.milliseconds(60)
     /// How long it waits for a text that was neither sent nor denied: the answers to questions at 0 and 1 s.
     static let textWait = Duration.milliseconds(1500)
-    /// How long resolving may take: questions at 0, 1 and 3 s, and time for the answers.
+    /// How long resolving may last: questions at 0, 1 and 3 s, and time for the answers.
     static let resolving = Duration.seconds(5)
     /// How long one that failed is left alone: the first gap, which doubles, and the longest one.
     static let retryGap = Duration.seconds(30)
@@ -33,7 +33,7 @@ struct LinkDirectory: Sendable {
     var instances: [DomainName: Instance] = [:]
     var events: [DirectoryEvent] = []
     var subscriptions = Subscriptions()
-    /// The types a census asks for; `nil` when nobody takes one.
+    /// The types a census queries; `nil` without a census.
     var memory: TypeMemory?
     var isCensusRunning = false
     /// Instances that wait for a time of their own, and those whose answers are waited for.
@@ -55,7 +55,7 @@ struct LinkDirectory: Sendable {
     /// The resolved services that are announced.
     var services: [Service] { instances.values.compactMap { $0.announced.isEmpty ? nil : $0.published } }
 
-    /// How many instances are announced but given up; those that only take a name are none.
+    /// How many instances are announced but given up; those that only reserve a name are none.
     var unresolvedCount: Int { instances.values.count { $0.hasFailed && $0.published == nil && $0.isOffered } }
 
     var isResolving: Bool { !resolving.isEmpty }
@@ -74,7 +74,7 @@ struct LinkDirectory: Sendable {
 
     // MARK: - The link
 
-    /// Starts with a family, or asks again after its addresses changed; what is known stays.
+    /// Starts with a family, or queries again after its addresses changed; what is known stays.
     ///
     /// `welcomesUnicast` says that nobody else on this machine would get answers that are sent to us alone.
     mutating func open(_ family: AddressFamily, mtu: Int, welcomesUnicast: Bool = false, at now: Duration) {
@@ -92,7 +92,7 @@ struct LinkDirectory: Sendable {
         }
     }
 
-    /// The machine woke up: asks and announces again.
+    /// The machine woke up: queries and announces again.
     mutating func resume(at now: Duration) {
         for family in AddressFamily.allCases {
             zones[family]?.resume(at: now)
@@ -112,7 +112,7 @@ struct LinkDirectory: Sendable {
         for name in instances.keys { instances[name]?.cause = .expired }
     }
 
-    /// Takes the interface's new name; services move to it.
+    /// Applies the interface's new name; services move to it.
     ///
     /// `body` is called between what goes under the old name and what comes under the new one.
     mutating func rename(to newName: String, at now: Duration, between body: (inout LinkDirectory) -> Void = { _ in }) {
@@ -224,7 +224,7 @@ struct LinkDirectory: Sendable {
         }
     }
 
-    /// Takes what happened since the last call, in order.
+    /// Removes and returns the events since the last call, in order.
     mutating func drainEvents() -> [DirectoryEvent] {
         defer { events = [] }
         return events
@@ -256,14 +256,14 @@ struct LinkDirectory: Sendable {
         }
         guard subscriptions.wants(record: key) else { return }
         reportRemoval(of: record, reason, at: now)
-        // What a client still wants is looked for again.
+        // What a client still wants is queried again.
         let rounds = rounds(of: key)
         for family in AddressFamily.allCases where zones[family]?.cache.hasRecords(key, at: now) == false {
             zones[family]?.query(Question(key.name, key.type), times: rounds, at: now)
         }
     }
 
-    /// The instances to look at because of a record that came or went.
+    /// The instances to evaluate because of a record that came or went.
     private mutating func dependents(of record: ResourceRecord, at now: Duration) -> Set<DomainName> {
         switch record.data {
         case .pointer(let target): return instances[target] == nil ? [] : [target]
@@ -272,7 +272,7 @@ struct LinkDirectory: Sendable {
         }
     }
 
-    /// All instances of a host, or none for now when others had the budget.
+    /// All instances of a host, or none for now when the rate limit is reached.
     private mutating func instances(on host: DomainName, at now: Duration) -> Set<DomainName> {
         let names = activeQueries.hosts[host] ?? []
         return addressLimit.allows(host, instances: names.count, at: now) ? names : []

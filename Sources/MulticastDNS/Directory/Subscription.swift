@@ -2,11 +2,11 @@
 
 internal import DNSWire
 
-/// What one client wants of the links it looks at (rule Q7: nothing is asked or refreshed without one).
+/// What one client wants of its links (rule Q7: nothing is queried or refreshed without one).
 struct Subscription: Sendable {
-    /// The one interface to look on, by name; `nil` is all of them.
+    /// The one interface to use, by name; `nil` is all of them.
     var interface: String?
-    /// Every service of every type, asked for whenever a census runs.
+    /// Every service of every type, queried whenever a census runs.
     var census: CensusSettings?
     /// Types and subtypes whose instances are wanted.
     var pointers: Set<DomainName> = []
@@ -15,13 +15,13 @@ struct Subscription: Sendable {
     /// Whether the text of these instances is wanted too; a connection needs none.
     var wantsText = true
     var records: Set<RecordKey> = []
-    /// Records that are told of when they come along, and never asked for.
+    /// Records that are reported when they come, and never queried.
     var passive: Set<RecordKey> = []
-    /// How often each question is asked; for ever when `Int.max`.
+    /// How often each question is sent; without end when `Int.max`.
     var rounds = Int.max
 }
 
-/// The wishes of all clients of a link, each question counted once however many want it.
+/// The subscriptions of all clients of a link, each question counted once however many want it.
 struct Subscriptions: Sendable {
     private(set) var byClient: [Int: Subscription] = [:]
     private var pointerCounts: [DomainName: Int] = [:]
@@ -31,7 +31,7 @@ struct Subscriptions: Sendable {
 
     var wantsAll: Bool { byClient.values.contains { $0.census != nil } }
 
-    /// The records that some client wants to hear of.
+    /// The records that some client subscribed to.
     var subscribedRecords: [RecordKey] { Array(recordCounts.keys) }
 
     func wants(pointersOf name: DomainName) -> Bool { pointerCounts[name] != nil }

@@ -52,13 +52,13 @@ extension MulticastEngine {
         pump()
     }
 
-    /// Takes over the machine's new name; services that run on this machine move to it when it is theirs.
+    /// Applies the machine's new name; services that run on this machine move to it when it is theirs.
     func apply(hostName: String) {
         advertiser.apply(hostName: hostName)
         pump()
     }
 
-    /// Which name was found free in place of one that was taken; it is tried first the next time (rule P12).
+    /// Which name was found free instead of one in use; it is tried first the next time (rule P12).
     ///
     /// It has grown when a ``Notice/nameConflict(_:)`` comes. Setting it adds what an earlier run remembered.
     public var rememberedNames: [DomainName: DomainName] {
@@ -82,7 +82,7 @@ extension MulticastEngine {
         }
     }
 
-    /// Tells the advertiser which links there are, and their zones which addresses.
+    /// Passes the links to the advertiser, and their addresses to the zones.
     func announceLinks(at now: Duration) {
         for link in links.values { setAddresses(of: link, at: now) }
         advertiser.setInterfaces(links.mapValues { [$0.name] + $0.interface.alternativeNames })
@@ -98,7 +98,7 @@ extension MulticastEngine {
         )
     }
 
-    /// Carries news between the zones' responders and the advertiser, and tells what came of it.
+    /// Passes events between the zones' responders and the advertiser, and reports the results.
     func runAdvertiser(at now: Duration) {
         guard !advertiser.isEmpty || !advertisementHandlers.isEmpty else { return }
         for link in sortedLinks {

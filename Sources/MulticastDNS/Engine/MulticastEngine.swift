@@ -6,15 +6,15 @@ public import LinuxIO
 
 /// Speaks multicast DNS on all given interfaces, for any number of clients.
 ///
-/// Confined to the thread of its loop. It needs no other daemon, and shares port 5353 with one that is there. It asks
-/// and refreshes only what a client holds a wish for, and two clients with the same wish cause the traffic of one:
+/// Confined to the thread of its loop. Needs no other daemon, and shares port 5353 with one that is there. It queries
+/// and refreshes only what a client subscribed to, and two equal subscriptions cause the traffic of one:
 /// ``ServiceCensus``, ``ServiceBrowse``, ``InstanceResolve``, ``HostLookup``, ``ReverseLookup``, ``TypeBrowse`` and
 /// ``RecordQuery`` are its clients.
 public final class MulticastEngine {
     private struct Attachment {
         var subscription: Subscription
         weak var client: (any EngineClient)?
-        /// The links that know the wish, by index.
+        /// The links that know the subscription, by index.
         var links: Set<Int> = []
     }
 
@@ -101,7 +101,7 @@ public final class MulticastEngine {
         pump()
     }
 
-    /// The machine woke up: everything is asked and announced again, as after a link came up (rules P1 and Q9).
+    /// The machine woke up: everything is queried and announced again, as after a link came up (rules P1 and Q9).
     public func resume() {
         let now = clock.boot
         if isStarted { followUnicast() }
@@ -109,8 +109,8 @@ public final class MulticastEngine {
         pump()
     }
 
-    /// Closes the sockets and forgets what was heard, without a word to the clients: what was found is not gone.
-    /// - Parameter goodbye: Whether others are told first that what is advertised goes.
+    /// Closes the sockets and clears the caches, without events to the clients: what was found is not gone.
+    /// - Parameter goodbye: Whether goodbyes are sent first.
     public func stop(goodbye: Bool = true) {
         if goodbye && isStarted { sendGoodbyes(at: clock.boot) }
         isStarted = false
@@ -127,7 +127,7 @@ public final class MulticastEngine {
 
     /// Has a record confirmed that seems to be wrong, such as one whose service does not answer (rule C7).
     ///
-    /// It is asked for twice; without an answer it goes within ten seconds, and clients hear of it.
+    /// It is queried twice; without an answer it is removed within ten seconds, and reported.
     /// - Parameters:
     ///   - record: The record; its lifetime does not matter.
     ///   - interface: Where, by name; `nil` is everywhere.
@@ -148,7 +148,7 @@ public final class MulticastEngine {
 
     // MARK: - Clients
 
-    /// Takes on a client, and tells it what is known already.
+    /// Adds a client, and reports to it what is known already.
     ///
     /// The client is held weakly; it detaches when it goes.
     func attach(_ client: any EngineClient) -> Int {
@@ -184,13 +184,13 @@ public final class MulticastEngine {
             attachments[id]?.links.insert(link.index).inserted == true
         else { return }
         link.directory.add(attachment.subscription, of: id, at: now)
-        // What others caused is told to all, this client included; the rest of what is known is told to it alone.
+        // What others caused is reported to all, this client included; the rest of what is known only to it.
         deliver(link, at: now, besides: id)
         let known = link.directory.snapshot(for: attachment.subscription, at: now)
         if !known.isEmpty { attachment.client?.receive(known, on: link.identity, at: now) }
     }
 
-    /// Hands a link's events to the clients that look at it.
+    /// Hands a link's events to the clients that use it.
     private func deliver(_ link: MulticastLink, at now: Duration, besides: Int? = nil) {
         deliver(link.directory.drainEvents(), of: link, at: now, besides: besides)
     }
@@ -234,7 +234,7 @@ public final class MulticastEngine {
             let wasDown = link.interface.carrierChanges != interface.carrierChanges
             link.interface = interface
             if link.name != interface.name { rename(link, to: interface.name, at: now) }
-            // Nobody saw it: all is asked and announced again (rules P1 and Q9).
+            // The change went unseen: everything is queried and announced again (rules P1 and Q9).
             if wasDown {
                 link.directory.resume(at: now)
                 opened.insert(interface.index)
@@ -247,7 +247,7 @@ public final class MulticastEngine {
         let changes = ports.update(refused) { PortOwner.holder(family: $0, port: Zone.port) }
         for (port, isOccupied) in changes { onNotice(.occupiedPort(port, isOccupied: isOccupied)) }
         announceLinks(at: now)
-        // What is new on the wire is asked now.
+        // Query a newly opened link at once, not at the next census.
         deliverOpening(of: opened, at: now)
     }
 
@@ -296,7 +296,7 @@ public final class MulticastEngine {
         return true
     }
 
-    /// Looks who gets what is sent to this host alone, before answers by unicast are welcomed (rule Q19).
+    /// Determines which socket gets unicast packets, before answers by unicast are welcomed (rule Q19).
     func followUnicast() {
         for family in AddressFamily.allCases {
             if interfaces.values.contains(where: { !$0.addresses(of: family).isEmpty }) {

@@ -29,7 +29,7 @@ final class MulticastLink {
     static func makeBuffer() -> [UInt8] { [UInt8](repeating: 0, count: bufferSize) }
 
     var directory: LinkDirectory
-    /// The interface, as it was told last.
+    /// The interface, as last set.
     var interface: MulticastInterface
     private let loop: EventLoop
     private var sockets: [AddressFamily: Socket] = [:]
@@ -49,7 +49,7 @@ final class MulticastLink {
         sockets[family]?.addresses == addresses
     }
 
-    /// Opens the family's socket, in place of the one it had.
+    /// Opens the family's socket, replacing the one it had.
     func open(
         _ family: AddressFamily,
         addresses: Set<MulticastInterface.Address>,
@@ -79,7 +79,7 @@ final class MulticastLink {
             do throws(Errno) {
                 datagram = try socket.socket.receive(into: &buffer)
             } catch {
-                // Such as ENETDOWN; the link events will tell the rest.
+                // Such as ENETDOWN; link events follow.
                 counters.lastError = error
                 return
             }
@@ -91,7 +91,7 @@ final class MulticastLink {
         }
     }
 
-    /// Takes a packet that was sent to the group, or to this host alone.
+    /// Handles a packet that was sent to the group, or to this host alone.
     func handle(
         _ datagram: MulticastSocket.Datagram,
         _ bytes: [UInt8],

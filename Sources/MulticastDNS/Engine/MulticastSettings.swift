@@ -1,6 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// The bounds of an engine's tables (rule C11), and its patience.
+/// The bounds of an engine's tables (rule C11), and its timeouts.
 public struct MulticastSettings: Hashable, Sendable {
     /// How many instances are followed per interface.
     public var maximumInstances = 4096

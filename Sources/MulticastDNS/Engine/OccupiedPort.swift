@@ -3,7 +3,7 @@
 public import Addressing
 public import LinuxIO
 
-/// Another program has port 5353 of a family for itself, so that nothing is heard or sent by it.
+/// Another program has port 5353 of a family for itself, so that nothing is received or sent by it.
 public struct OccupiedPort: Hashable, Sendable {
     /// The port, 5353.
     public static let number: UInt16 = Zone.port
@@ -12,28 +12,28 @@ public struct OccupiedPort: Hashable, Sendable {
     /// Who has it; `nil` where that cannot be seen.
     public let holder: PortOwner?
 
-    /// What people are told, without a full stop.
+    /// The message, without a full stop.
     public var explanation: String {
         let holder = holder.map { "\($0)" } ?? "another program"
         let loss = "no multicast DNS over \(familyName)"
         return "UDP port \(Self.number) is used exclusively by \(holder): \(loss)"
     }
 
-    /// What people are told when it can be had again, without a full stop.
+    /// The message when the port is free again, without a full stop.
     public var recovery: String { "UDP port \(Self.number) is available again: multicast DNS over \(familyName) works" }
 
     private var familyName: String { family == .ipv4 ? "IPv4" : "IPv6" }
 }
 
-/// Which families cannot have their port: told once when that begins, and once when it ends.
+/// Which families cannot have their port: reported once when that begins, and once when it ends.
 struct OccupiedPorts: Sendable {
     private(set) var occupied: [AddressFamily: OccupiedPort] = [:]
 
-    /// Takes which families were refused their port just now.
+    /// Records which families were refused their port just now.
     /// - Parameters:
     ///   - refused: Those that were refused.
-    ///   - holder: Finds out who has a port; asked once for each that is new.
-    /// - Returns: The ports that are taken from now on, and those that are free again.
+    ///   - holder: Finds out who has a port; called once for each that is new.
+    /// - Returns: The ports that are newly occupied, and those that are free again.
     mutating func update(
         _ refused: Set<AddressFamily>,
         holder: (AddressFamily) -> PortOwner?

@@ -2,7 +2,7 @@
 
 internal import LinuxIO
 
-/// How long one turn of the loop reads packets: a flood must not keep the kernel's messages, signals and clients waiting.
+/// How long one iteration of the loop reads packets: a flood must not delay the kernel's messages, signals and clients.
 ///
 /// What is left stays in the socket, and the loop comes back for it.
 struct ReadLimit {
@@ -19,7 +19,7 @@ struct ReadLimit {
         started = clock.boot
     }
 
-    /// Takes a packet off it, of which there is always one.
+    /// Counts a packet, of which there is always one.
     /// - Returns: Whether another one may be read.
     mutating func allowsPacket() -> Bool {
         guard left > 0, left == Self.packets || clock.boot - started < Self.limit else { return false }

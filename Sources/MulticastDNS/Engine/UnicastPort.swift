@@ -26,7 +26,7 @@ final class UnicastPort {
     func isOpen(_ family: AddressFamily) -> Bool { sockets[family] != nil }
 
     /// Opens the family's socket where nobody else would get such packets, and closes it where somebody does; without it
-    /// there are no answers by unicast, and none are asked for.
+    /// there are no answers by unicast, and none are requested.
     func follow(_ family: AddressFamily, onReadable: @escaping () -> Void) {
         guard UnicastSocket.isAlone(family, besides: sockets[family]?.socket.inode) else { return close(family) }
         guard sockets[family] == nil, let socket = try? UnicastSocket(family),

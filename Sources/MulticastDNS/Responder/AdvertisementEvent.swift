@@ -24,10 +24,10 @@ public struct AdvertisementEvent: Hashable, Sendable {
     public enum Kind: Hashable, Sendable {
         /// Nobody objected to its name, on any interface and by either family; it is answered for from now on.
         case registered(DomainName)
-        /// Its name was taken; it goes on under another one.
+        /// Its name was in use; it goes on under another one.
         case renamed(from: DomainName, to: DomainName)
         case updated(DomainName)
-        /// Its name is taken and it may have no other; it is withdrawn.
+        /// Its name is in use and it may have no other; it is withdrawn.
         case conflict(DomainName)
     }
 

@@ -5,7 +5,7 @@ internal import DNSWire
 
 /// What this machine advertises, and under which names: one name everywhere, whatever happens on one interface.
 ///
-/// Pure: it is told about interfaces and what became of record sets on them, and says what their zones are to do.
+/// Pure: input are interfaces and the events of their record sets, output are commands to their zones.
 struct Advertiser: Sendable {
     struct Command: Hashable, Sendable {
         enum Action: Hashable, Sendable {
@@ -31,11 +31,11 @@ struct Advertiser: Sendable {
 
     private struct Entry: Sendable {
         var kind: Kind
-        /// Whether somebody asked for it; else it is a host that services need.
+        /// Whether a client registered it; else it is a host that services need.
         var isExplicit = true
         var yieldsToNeighbour = false
         var isReported = false
-        /// Whether a zone has no objection any more; told when none has.
+        /// Whether a zone has no objection any more; reported when none has.
         var isEstablished = false
         /// Services that need this host.
         var users: Set<AdvertisementID> = []
@@ -55,7 +55,7 @@ struct Advertiser: Sendable {
     private var commands: [Command] = []
     private var events: [AdvertisementEvent] = []
     private var conflicts: [NameConflict] = []
-    /// Which name was found free in place of one that was taken (rule P12).
+    /// Which name was found free instead of one in use (rule P12).
     private(set) var memory: [DomainName: DomainName] = [:]
 
     /// - Parameter hostName: The kernel's host name; what follows its first dot is left out.
@@ -63,7 +63,7 @@ struct Advertiser: Sendable {
         machineName = Self.machineName(of: hostName)
     }
 
-    /// Takes over the machine's new name.
+    /// Applies the machine's new name.
     ///
     /// Services on this machine go on under the old one until the new one is established wherever they are; see
     /// ``reportRegistered(where:)``.
@@ -75,7 +75,7 @@ struct Advertiser: Sendable {
         if let successor { leave(successor, services.filter { $0.host != successor }.map(\.id)) }
         (successor, machineHost) = (nil, nil)
         for service in services { successor = useMachineHost(for: service.id) }
-        // Nobody was told a name yet.
+        // No name was reported yet.
         if !services.contains(where: { entries[$0.host]?.isEstablished == true }) { finishMove() }
     }
 
@@ -136,7 +136,7 @@ struct Advertiser: Sendable {
     /// - Throws: What is wrong with it.
     mutating func advertise(_ service: ServiceRegistration) throws(RegistrationError) -> AdvertisementID {
         let type = try service.validate()
-        // One place for the service, one for a host that comes with it.
+        // One entry for the service, one for a host that comes with it.
         guard entries.count + 2 <= Self.maximumEntries else {
             throw .tooMany(what: "advertisements", limit: Self.maximumEntries)
         }
@@ -212,11 +212,11 @@ struct Advertiser: Sendable {
         return resolve(host)
     }
 
-    // MARK: - What zones tell
+    // MARK: - Events of zones
 
-    /// Takes what became of a set on an interface.
+    /// Handles an event of a set on an interface.
     ///
-    /// `isClaimed` says whether another host was heard to have a name, so that it is not worth a try.
+    /// `isClaimed` says whether another host is known to have a name, so that it is not tried.
     mutating func handle(
         _ event: ResponderEvent,
         on interface: String,
@@ -228,7 +228,7 @@ struct Advertiser: Sendable {
             entries[id]?.isEstablished = true
         case .conflict(let set, let name, let rivals):
             let id = AdvertisementID(rawValue: set.rawValue)
-            // Another interface may have told the same before.
+            // Another interface may have reported the same before.
             guard var entry = entries[id], self.name(of: entry) == name else { return }
             guard allowsRenaming(entry) else {
                 conflicts.append(NameConflict(name: name, interface: interface, newName: nil))
@@ -240,7 +240,7 @@ struct Advertiser: Sendable {
                 }
                 return
             }
-            // Each of the others takes one of the names that follow.
+            // Each of the others uses one of the next names.
             for _ in 0..<rivals {
                 repeat { rename(&entry) } while isInUse(entry, by: id) || self.name(of: entry).map(isClaimed) ?? false
             }
@@ -254,8 +254,8 @@ struct Advertiser: Sendable {
         }
     }
 
-    /// Tells what is registered by now: what is established wherever it is published; services move to such a host.
-    /// - Parameter isSettled: Whether no zone that has the set still asks whether it may.
+    /// Reports what is registered by now: what is established wherever it is published; services move to such a host.
+    /// - Parameter isSettled: Whether no zone that has the set is still probing.
     mutating func reportRegistered(where isSettled: (RecordSet.ID) -> Bool) {
         for (id, entry) in entries.inKeyOrder
         where entry.isEstablished && !entry.isReported && isSettled(Self.set(id)) {
@@ -266,7 +266,7 @@ struct Advertiser: Sendable {
         if let successor, entries[successor]?.isEstablished == true, isSettled(Self.set(successor)) { finishMove() }
     }
 
-    /// Takes over which names were found free in an earlier run; what is wrong is left out.
+    /// Restores which names were found free in an earlier run; what is wrong is left out.
     mutating func recall(_ names: [DomainName: DomainName]) {
         let possible = names.filter { old, new in
             old.labelCount == new.labelCount && old.parent == new.parent && old.isWithin(NameRules.local)
@@ -274,19 +274,19 @@ struct Advertiser: Sendable {
         for (old, new) in possible.inKeyOrder.prefix(Self.maximumMemories) { memory[old] = new }
     }
 
-    /// Takes what zones are to do since the last call, in order.
+    /// Removes and returns what zones are to do since the last call, in order.
     mutating func drainCommands() -> [Command] {
         defer { commands = [] }
         return commands
     }
 
-    /// Takes what happened since the last call, in order.
+    /// Removes and returns the events since the last call, in order.
     mutating func drainEvents() -> [AdvertisementEvent] {
         defer { events = [] }
         return events
     }
 
-    /// Takes the names that were lost since the last call, those of hosts that services need included.
+    /// Removes and returns the names that were lost since the last call, those of hosts that services need included.
     mutating func drainConflicts() -> [NameConflict] {
         defer { conflicts = [] }
         return conflicts
@@ -414,7 +414,7 @@ struct Advertiser: Sendable {
         for (id, old) in moving { leave(old, [id]) }
     }
 
-    /// Services need a host no more; it goes with the last one, unless somebody asked for it.
+    /// Services need a host no more; it goes with the last one, unless a client registered it.
     private mutating func leave(_ host: AdvertisementID, _ services: [AdvertisementID]) {
         entries[host]?.users.subtract(services)
         if let left = entries[host], left.users.isEmpty, !left.isExplicit { remove(host) }

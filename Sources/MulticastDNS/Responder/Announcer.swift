@@ -9,7 +9,7 @@ struct Announcer: Sendable {
         var remaining: Int
         var next: Duration
         var gap: Duration
-        /// Whether it tells of a change for the first time.
+        /// Whether it announces a change for the first time.
         var isChange = false
     }
 
@@ -23,7 +23,7 @@ struct Announcer: Sendable {
     static let firstGap = Duration.seconds(1)
     static let updateLimit = 10
     static let updateGap = Duration.seconds(1)
-    /// How long it takes until one more change may be announced: ten a minute in the long run.
+    /// The time until one more change may be announced: ten a minute in the long run.
     static let updateCost = Duration.seconds(6)
 
     private var runs: [RecordSet.ID: Run] = [:]

@@ -54,10 +54,10 @@ struct AnswerQueue: Sendable {
         nextDeadline = min(nextDeadline ?? plan.due, plan.due)
     }
 
-    /// Takes an answer out, because somebody else gave it or it is ours no longer.
+    /// Removes an answer, because another host gave it or it is ours no longer.
     mutating func drop(_ key: OwnRecords.Key) { plans[key] = nil }
 
-    /// Takes the answers of the packet that is due, if one is, in the order in which they were planned.
+    /// Removes and returns the answers of the packet that is due, if one is, in the order in which they were planned.
     mutating func due(at now: Duration) -> [OwnRecords.Key] {
         guard let deadline = nextDeadline, deadline <= now else { return [] }
         defer { nextDeadline = plans.values.lazy.map(\.due).min() }

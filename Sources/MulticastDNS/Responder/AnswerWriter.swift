@@ -2,7 +2,7 @@
 
 internal import DNSWire
 
-/// Turns answers into packets (rules A15, A19, F1, F3 to F6).
+/// Writes answers into packets (rules A15, A19, F1, F3 to F6).
 enum AnswerWriter {
     /// An answer and what comes along with it, kept in one packet.
     struct Group: Sendable {
@@ -12,7 +12,7 @@ enum AnswerWriter {
 
     /// The longest packet less the longest headers, for a record that fits into none of the usual length.
     static let ceiling = Message.maximumLength - 48
-    /// A plain resolver keeps an answer so long at most, for it will not hear a goodbye.
+    /// A plain resolver keeps an answer so long at most, since it receives no goodbye.
     static let legacyLifetime: UInt32 = 10
 
     /// Packets of at most `limit` bytes, to be sent back to back.
@@ -22,7 +22,7 @@ enum AnswerWriter {
     static func packets(_ groups: [Group], id: UInt16 = 0, limit: Int) -> [[UInt8]] {
         var packets: [[UInt8]] = []
         var pending: [Group] = []
-        // What `pending` takes at most: compressed against each other, groups are never longer than each by itself.
+        // The maximum size of `pending`: compressed against each other, groups are never longer than each by itself.
         var length = 0
         for group in groups {
             let alone = encode([group], id: id, limit: limit)

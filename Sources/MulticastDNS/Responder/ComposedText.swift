@@ -13,7 +13,7 @@ public enum ComposedText {
 
     /// The form C of a text.
     ///
-    /// - Returns: `nil` when it cannot be told: where a mark has to move into a letter that has another one already.
+    /// - Returns: `nil` when it is undetermined: where a mark has to move into a letter that has another one already.
     public static func compose(_ text: String) -> String? {
         var composed = ""
         for character in text {

@@ -4,7 +4,7 @@ internal import Addressing
 internal import DNSWire
 
 extension LinkDirectory {
-    /// Tells the responders of both families what the interface's addresses are, and the machine's others.
+    /// Sets the addresses of the interface, and the machine's others, for the responders of both families.
     mutating func setAddresses(_ addresses: [IPAddress], elsewhere: Set<IPAddress>, at now: Duration) {
         let sorted = Dictionary(grouping: addresses.sorted(), by: \.family)
         for family in AddressFamily.allCases {
@@ -27,7 +27,7 @@ extension LinkDirectory {
         }
     }
 
-    /// Whether nobody is asked any more for the names of a set, where it is published.
+    /// Whether probing for the names of a set is over, where it is published.
     func isSettled(_ id: RecordSet.ID) -> Bool {
         AddressFamily.allCases.allSatisfy { family in
             switch zones[family]?.responder.holdings[id]?.state {
@@ -37,7 +37,7 @@ extension LinkDirectory {
         }
     }
 
-    /// Whether a host on the link was heard to have a name for itself alone.
+    /// Whether a host on the link claims a name as unique.
     func isClaimed(_ name: DomainName, at now: Duration) -> Bool {
         zones.values.contains { zone in
             [.a, .aaaa, .srv].contains { zone.cache.hasRecords(RecordKey(name, $0), at: now) }

@@ -20,7 +20,7 @@ public enum RegistrationError: Error, Hashable, Sendable, CustomStringConvertibl
     case hostName(String)
     /// The whole name is longer than 255 bytes.
     case nameTooLong
-    /// A TXT key is empty, or has an equals sign or something else than printable ASCII.
+    /// A TXT key is empty, or contains an equals sign or something else than printable ASCII.
     case textKey(String)
     /// A TXT key occurs twice; cases do not differ.
     case duplicateTextKey(String)

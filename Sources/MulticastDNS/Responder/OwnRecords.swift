@@ -21,7 +21,7 @@ struct OwnRecords: Sendable {
         var records: [ResourceRecord]
         /// Whether others may have it just the same, so that it gets no goodbye.
         var isCommon = false
-        /// Whether it is the NSEC record that tells which types a unique name has (rule A11).
+        /// Whether it is the NSEC record that lists which types a unique name has (rule A11).
         var isDenial = false
         var owners: Set<RecordSet.ID> = []
         var lastMulticast: Duration?
@@ -42,7 +42,7 @@ struct OwnRecords: Sendable {
 
     subscript(key: Key) -> Unit? { units[key] }
 
-    /// Gives a set these units, and takes from it those that it had besides.
+    /// Gives a set these units, and removes its other ones.
     /// - Returns: The units that nobody owns any more, and the old form of those that changed.
     mutating func assign(_ new: [Unit], to owner: RecordSet.ID) -> (gone: [Unit], changed: [Unit]) {
         let wanted = Set(new.map(\.key))
@@ -113,7 +113,7 @@ extension RecordSet {
     /// The names that are probed for.
     var uniqueNames: Set<DomainName> { Set(unique.map(\.name)).union(hosts) }
 
-    /// The unique records, with the addresses of the interface in place of `hosts`.
+    /// The unique records, with the addresses of the interface instead of `hosts`.
     func proposed(with addresses: [IPAddress]) -> [ResourceRecord] {
         unique.map { record in
             var record = record

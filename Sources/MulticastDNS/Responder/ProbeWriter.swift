@@ -2,7 +2,7 @@
 
 internal import DNSWire
 
-/// Turns names that are wanted into probes (rules P3, P4, F1).
+/// Writes probes for names (rules P3, P4, F1).
 enum ProbeWriter {
     struct Proposal: Sendable {
         let name: DomainName

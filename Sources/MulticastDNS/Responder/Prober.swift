@@ -25,7 +25,7 @@ struct Prober: Sendable {
     static let gap = Duration.milliseconds(250)
     /// How long the loser of a tiebreak waits: the other's probe may be a stale one, or ours come back.
     static let defeat = Duration.seconds(1)
-    /// How long names that nobody objected to may wait for a host; after that they are asked for again.
+    /// How long a successful probe (RFC 6762 section 8.1) stays valid without a host; then it is repeated.
     static let validity = Duration.seconds(1)
     /// As many conflicts within the window, and each further attempt waits for the penalty.
     static let conflictLimit = 15
@@ -75,7 +75,7 @@ struct Prober: Sendable {
     }
 
     /// Ends the wait for the host.
-    /// - Returns: Whether the set is ours; else it is asked for again.
+    /// - Returns: Whether the set is ours; else it is probed again.
     mutating func release(_ id: RecordSet.ID, at now: Duration, random: inout RandomSource) -> Bool {
         guard isHeld(id), let since = runs[id]?.waitingSince else { return false }
         guard now - since <= Self.validity else {

@@ -18,7 +18,7 @@ enum RenamePolicy {
         return join(stem, Array("-\(number + 1)".utf8))
     }
 
-    /// Takes a number from 2 to 999999 off the end; a label without one counts as the first.
+    /// Splits off a number from 2 to 999999; a label without one counts as the first.
     private static func split(_ label: [UInt8], opening: [UInt8], closing: [UInt8]) -> (stem: [UInt8], number: Int) {
         guard label.suffix(closing.count).elementsEqual(closing) else { return (label, 1) }
         let inner = label.dropLast(closing.count)

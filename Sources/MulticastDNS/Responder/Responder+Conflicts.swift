@@ -4,17 +4,17 @@ internal import Addressing
 internal import DNSWire
 
 extension Responder {
-    /// Watches what others say about our names (rules P5, P12, P13, A7, A16).
+    /// Evaluates what others say about our names (rules P5, P12, P13, A7, A16).
     mutating func receive(response: Message, from origin: PacketOrigin, at now: Duration) {
         guard !holdings.isEmpty else { return }
-        // By unicast only what we asked for is believed, and only from this link.
+        // By unicast only answers to our probes are accepted, and only from this link.
         guard origin.wasMulticast || (origin.isOnLink && welcomesUnicast && !prober.probing.isEmpty) else { return }
         let records = (response.answers + response.additionals).filter { $0.classCode == 1 }
         for record in records { evaluate(record, from: origin, at: now) }
         if origin.wasMulticast { compare(records, at: now) }
     }
 
-    /// Watches another host's probe: who gets a name that both want (rules P6, P7).
+    /// Evaluates another host's probe: who gets a name that both want (rules P6, P7).
     mutating func receiveProbe(_ query: Message, from origin: PacketOrigin, at now: Duration) {
         let proposals = Dictionary(grouping: query.authorities.filter { $0.classCode == 1 }, by: \.name)
         for name in Set(query.questions.map(\.name)).sorted() {
@@ -31,7 +31,7 @@ extension Responder {
                 prober.lostTiebreak(id, at: now)
                 guard holding.rivals.count < Self.maximumRivals else { break }
                 holdings[id]?.rivals.insert(Set(theirs.map(\.data)))
-            // Silent as the set is until its host is ours, only a probe tells them that they lost.
+            // Silent as the set is until its host is ours, only a probe shows the other host that it lost.
             case .won where prober.isHeld(id): prober.start(id, at: now, random: &random)
             case .won, .equal: break
             }
@@ -80,7 +80,7 @@ extension Responder {
         }
     }
 
-    /// Follows the neighbour that we gave way to: its goodbye, or another host's claim, makes us ask again.
+    /// Follows the neighbour that we yielded to: its goodbye, or another host's claim, makes us probe again.
     private mutating func follow(
         _ record: ResourceRecord,
         of id: RecordSet.ID,

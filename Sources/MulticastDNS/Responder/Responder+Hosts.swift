@@ -2,7 +2,7 @@
 
 internal import DNSWire
 
-/// Services wait for their hosts: a location is never told before the name that it points to is ours, on this interface
+/// Services wait for their hosts: a location is never sent before the name that it points to is ours, on this interface
 /// and by this family, and no longer than it is.
 extension Responder {
     /// Whether the hosts that the set's records point to are ours or a neighbour's, as far as it is us who claim them.
@@ -32,7 +32,7 @@ extension Responder {
         }
     }
 
-    /// A host is in doubt, or another's: what points to it is silent until it has one.
+    /// A host is disputed, or another's: what points to it is silent until it has one.
     mutating func suspend(dependentsOf names: Set<DomainName>, isLost: Bool, at now: Duration) {
         for set in dependents(of: names) {
             let isEstablished = holdings[set.id]?.state == .established
@@ -41,7 +41,7 @@ extension Responder {
         }
     }
 
-    /// Takes a set back, with a goodbye to the locations on hosts that were lost.
+    /// Withdraws a set, with a goodbye to the locations on hosts that were lost.
     mutating func suspend(_ set: RecordSet, from lost: Set<DomainName>, at now: Duration) {
         guard let holding = holdings[set.id], holding.state == .established || holding.state == .probing else { return }
         stopAnswering(set.id)

@@ -18,7 +18,7 @@ extension Responder {
     mutating func receive(query: Message, from origin: PacketOrigin, at now: Duration) {
         guard !holdings.isEmpty, origin.port != 0 else { return }
         let isLegacy = origin.port != Zone.port
-        // What is answered by unicast must come from this link; a reply to elsewhere would be a stranger's weapon.
+        // What is answered by unicast must come from this link; a reply to elsewhere could be used for amplification.
         guard origin.isOnLink || (origin.wasMulticast && !isLegacy) else { return }
         var probed: Set<DomainName> = []
         if !isLegacy, !query.authorities.isEmpty {
@@ -46,7 +46,7 @@ extension Responder {
         }
     }
 
-    /// What all questions together ask for, each unit once, less what the asker knows.
+    /// The answers to all questions together, each unit once, without known answers.
     private mutating func answers(
         to query: Message,
         known: KnownAnswers,
@@ -63,7 +63,7 @@ extension Responder {
             let isDefence = probed.contains(question.name)
             for key in records.answers(to: question) {
                 guard let unit = records[key] else { continue }
-                // One that is asked for by both ways is multicast, and so is one whose prober did not hear us.
+                // Requested both by unicast and multicast is multicast, and so is one whose prober missed our answer.
                 var isUnicast = question.wantsUnicast || isDirect
                 if isDefence, isUnicast {
                     let isAgain = again[question.name] ?? isProbedAgain(question.name, at: now)
@@ -91,7 +91,7 @@ extension Responder {
         return answers
     }
 
-    /// Sends answers on their way: by unicast or to all, at once or after a delay (rules A2, A6, A13 to A15, A20).
+    /// Schedules answers: by unicast or to all, at once or after a delay (rules A2, A6, A13 to A15, A20).
     mutating func answer(
         _ answers: [WantedAnswer],
         to asker: Asker,
@@ -141,7 +141,7 @@ extension Responder {
         return AnswerWriter.packets(groups.map(\.group), limit: payloadLimit).map { OutgoingPacket(bytes: $0) }
     }
 
-    /// What comes along with another answer is not said again when its own turn comes; or only a second later, when it
+    /// What comes along with another answer is not sent again when it is due itself; or only a second later, when it
     /// may not have found room.
     private mutating func withdrawPlans(of along: [OwnRecords.Key], in group: AnswerWriter.Group, at now: Duration) {
         for key in along where queue.isPlanned(key) {

@@ -10,22 +10,22 @@ enum ResponderEvent: Hashable, Sendable {
     ///
     /// `rivals` counts those who will get a name before us: the host that has it, and all who won a tiebreak for it.
     case conflict(RecordSet.ID, name: DomainName, rivals: Int = 1)
-    /// Another responder on this machine answers for its names, and it gave way.
+    /// Another responder on this machine answers for its names, and it yielded.
     case yielded(RecordSet.ID)
 }
 
 /// The records this host owns on one interface by one family: probing, announcing, answering, defending, goodbyes.
 ///
-/// Only records of established sets are answered with; sets that are being probed for, lost a conflict or gave way are
+/// Only records of established sets are answered with; sets that are being probed for, lost a conflict or yielded are
 /// silent. Every table is bounded by what is published, or by a constant.
 struct Responder: Sendable {
     enum State: Hashable, Sendable {
-        /// It is asked whether somebody has the names, or they wait for the host that the records point to.
+        /// Probing for the names, or waiting for the host that the records point to.
         case probing
         case established
         /// Another host has the name.
         case lost
-        /// A neighbour on this machine answers; asked again then, or when it says goodbye.
+        /// A neighbour on this machine answers; probed again then, or when it says goodbye.
         case yielded(until: Duration)
     }
 
@@ -65,7 +65,7 @@ struct Responder: Sendable {
     private(set) var elsewhere: Set<IPAddress> = []
     private var goodbyes: [ResourceRecord] = []
     private var former: [(record: ResourceRecord, until: Duration)] = []
-    /// Names that were probed for lately: one that is asked again did not hear our defence by unicast.
+    /// Names that were probed for lately: one that is probed again missed our defence by unicast.
     private var probedNames: [DomainName: Duration] = [:]
 
     init(family: AddressFamily, payloadLimit: Int, random: RandomSource) {
@@ -109,7 +109,7 @@ struct Responder: Sendable {
         for (id, holding) in holdings.inKeyOrder where !holding.set.hosts.isEmpty {
             switch holding.state {
             case .established: refresh(id, at: now)
-            // Without an address there was nothing to ask for.
+            // Without an address there was nothing to probe for.
             case .probing where before.isEmpty: prober.start(id, at: now, random: &random)
             default: break
             }
@@ -151,12 +151,12 @@ struct Responder: Sendable {
         switch old.state {
         case .established where standsOnOurs(set):
             refresh(set.id, at: now)
-            // The old host may be gone any moment.
+            // The old host may be gone at any time.
             if old.set.targets != set.targets { announcer.start(set.id, at: now) }
         case .established:
             suspend(old.set, from: old.set.targets, at: now)
             prober.start(set.id, at: now, random: &random)
-        // Whoever asked before did not hear of this host.
+        // Earlier queriers do not know this host.
         case .probing where old.set.targets != set.targets: prober.start(set.id, at: now, random: &random)
         case .probing, .lost, .yielded: break
         }
@@ -168,7 +168,7 @@ struct Responder: Sendable {
         retire(id, replacement: nil, at: now)
         announcer.forget(id)
         guard holdings.isEmpty else { return }
-        // Nobody asks for packets any more: what is planned would wait for the next set.
+        // No packets are sent any more: what is planned would wait for the next set.
         replies = []
         truncated = TruncatedQueries()
     }
@@ -203,7 +203,7 @@ struct Responder: Sendable {
         return packets
     }
 
-    /// Takes what happened since the last call, in order.
+    /// Removes and returns the events since the last call, in order.
     mutating func drainEvents() -> [ResponderEvent] {
         defer { events = [] }
         return events
@@ -285,7 +285,7 @@ struct Responder: Sendable {
         prober.cancel(id)
         stopAnswering(id)
         holdings[id]?.state = .yielded(until: now + lifetime)
-        // The records live on, but they are the neighbour's to take back.
+        // The records live on, but only the neighbour withdraws them.
         holdings[id]?.wasAnnounced = false
         if isChange { events.append(.yielded(id)) }
         if let set = holdings[id]?.set { resume(dependentsOf: set, at: now) }
@@ -331,7 +331,7 @@ struct Responder: Sendable {
 
     // MARK: - What is ours
 
-    /// Whether the record is one that the set has, had a moment ago, or has on another interface of this machine
+    /// Whether the record is one that the set has, had recently, or has on another interface of this machine
     /// (rule P13): such a record is never a conflict.
     func isOurs(_ record: ResourceRecord, in set: RecordSet, at now: Duration) -> Bool {
         if set.proposed(with: addresses).contains(where: { $0.isSame(as: record) }) { return true }

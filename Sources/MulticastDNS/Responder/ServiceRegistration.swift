@@ -31,7 +31,7 @@ public struct ServiceRegistration: Hashable, Sendable {
     public var host = Host.machine
     /// The interfaces to advertise it on, by name; `nil` for all.
     public var interfaces: Set<String>?
-    /// Whether it takes another name when its own is taken, as in `Lamp (2)`; else it fails.
+    /// Whether it is renamed when its name is in use, as in `Lamp (2)`; else it fails.
     public var allowsRenaming = true
 
     public init(name: [UInt8], type: String, port: UInt16) {
@@ -42,7 +42,7 @@ public struct ServiceRegistration: Hashable, Sendable {
 
     public static let maximumSubtypes = 32
 
-    /// Checks everything that can be checked before the network is asked.
+    /// Checks everything that can be checked without the network.
     /// - Returns: The full name of the type.
     /// - Throws: What is wrong, the first thing first.
     @discardableResult
@@ -94,7 +94,7 @@ public struct HostRegistration: Hashable, Sendable {
     public var addresses: [IPAddress]?
     /// The interfaces to claim it on, by name; `nil` for all.
     public var interfaces: Set<String>?
-    /// Whether it takes another name when its own is taken, as in `printer-2`; else it fails.
+    /// Whether it is renamed when its name is in use, as in `printer-2`; else it fails.
     public var allowsRenaming = true
 
     public static let maximumAddresses = 32
@@ -104,7 +104,7 @@ public struct HostRegistration: Hashable, Sendable {
         self.addresses = addresses
     }
 
-    /// Checks everything that can be checked before the network is asked.
+    /// Checks everything that can be checked without the network.
     /// - Throws: What is wrong, the first thing first.
     public func validate() throws(RegistrationError) {
         try NameRules.checkHostName(name)

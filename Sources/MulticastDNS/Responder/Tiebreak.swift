@@ -5,9 +5,9 @@ internal import DNSWire
 /// Who gets a name that two hosts probe for at the same time (rule P6).
 enum Tiebreak {
     enum Outcome: Hashable, Sendable {
-        /// Ours are later: the other host gives way.
+        /// Ours are later: the other host yields.
         case won
-        /// Theirs are later: we give way.
+        /// Theirs are later: we yield.
         case lost
         /// The same records: no conflict at all, such as our own probe that came back.
         case equal

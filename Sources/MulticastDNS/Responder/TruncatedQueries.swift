@@ -46,7 +46,7 @@ struct TruncatedQueries: Sendable {
         return evicted
     }
 
-    /// Takes a further packet of an asker: drops what it lists, and waits on when still more follows.
+    /// Receives a further packet of a querier: drops what it lists, and waits on when still more follows.
     mutating func receive(
         _ known: KnownAnswers,
         isTruncated: Bool,
@@ -73,17 +73,17 @@ struct TruncatedQueries: Sendable {
     }
 }
 
-/// Who asked, and what an answer by unicast must repeat.
+/// The querier, and what an answer by unicast must repeat.
 struct Asker: Hashable, Sendable {
     let address: IPAddress
     let port: UInt16
     let id: UInt16
     /// Whether it is on this link: nobody else is answered by unicast, now or later.
     var isOnLink = true
-    /// Whether it is a plain DNS resolver: it asked from another port than 5353 (rule A15).
+    /// Whether it is a plain DNS resolver: its source port is not 5353 (rule A15).
     var isLegacy = false
-    /// What a plain resolver asked, to be repeated to it.
+    /// The questions of a plain resolver, to be repeated to it.
     var questions: [Question] = []
-    /// The longest answer it takes.
+    /// The longest answer it accepts.
     var limit = 512
 }

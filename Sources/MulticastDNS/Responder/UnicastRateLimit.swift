@@ -28,7 +28,7 @@ struct UnicastRateLimit: Sendable {
     /// Whether one more answer may go to `host`; counts it.
     mutating func allows(_ host: IPAddress, at now: Duration) -> Bool {
         if hosts[host] == nil, hosts.count >= Self.maximumHosts {
-            // Who has a full account again is not worth a place.
+            // A host whose bucket is full again needs no entry.
             hosts = hosts.filter { now - $0.value.refilled < .seconds(1) }
             if hosts.count >= Self.maximumHosts { return false }
         }

@@ -5,9 +5,10 @@ internal import DNSWire
 /// How many bytes of known answers about reported services may leave, so that a flood of records does not come back with
 /// every question.
 ///
-/// What others send earns half as much as it is long, for the other half pays for what is not reported (``ResponseTriggeredLimit``);
-/// besides that there is a start and a little with time. A network of a thousand services, which repeats 35 kB of answers a few times a minute, stays below it. When it is spent the lists
-/// are shorter, with those records that have been known longest, and owners answer what they need not: that earns more.
+/// What others send earns half as much as it is long, since the other half pays for what is not reported
+/// (``ResponseTriggeredLimit``); besides there is a start and a little with time. A network of a thousand services,
+/// which repeats 35 kB of answers a few times a minute, stays below it. When it is spent the lists are shorter, with
+/// those records that have been known longest, and owners answer what they need not: that earns more.
 struct KnownAnswerLimit: Sendable {
     static let most = 256 << 10
     /// Bytes per second.

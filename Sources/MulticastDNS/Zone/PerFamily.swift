@@ -2,7 +2,7 @@
 
 internal import Addressing
 
-/// A value for each family that has one; it is looked at and changed where it is, not copied.
+/// A value for each family that has one; it is accessed in its storage, not copied.
 struct PerFamily<Value: Sendable>: Sendable {
     private var ipv4: Value?
     private var ipv6: Value?

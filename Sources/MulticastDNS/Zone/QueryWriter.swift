@@ -2,7 +2,7 @@
 
 internal import DNSWire
 
-/// Turns questions and known answers into packets (rules Q8, Q12, Q13, F1, F6).
+/// Writes questions and known answers into packets (rules Q8, Q12, Q13, F1, F6).
 enum QueryWriter {
     /// Packets of at most `limit` bytes, to be sent back to back.
     ///

@@ -2,12 +2,12 @@
 
 internal import DNSWire
 
-/// When each question is asked on one interface by one family (rules Q2 to Q5, Q8, Q14).
+/// When each question is sent on one interface by one family (rules Q2 to Q5, Q8, Q14).
 ///
 /// A series starts after 20 to 120 ms and repeats after 1 s (or 1.12 s), then after twice as long each time, up to an
-/// hour. Questions that may go when a packet leaves go with it, in the order in which they were asked: what one answer
-/// made us ask stays together, so that its sender can answer in one packet. For the same reason packets are some time
-/// apart. Records that run out are asked for beside the series of their question (rule Q6).
+/// hour. Questions that may go when a packet leaves go with it, in the order in which they were added: what one answer
+/// triggered stays together, so that its sender can answer in one packet. For the same reason packets are some time
+/// apart. Records that run out are queried beside the series of their question (rule Q6).
 struct QuestionSchedule: Sendable {
     private struct Series: Sendable {
         /// The question may join a packet from here on, and makes one at `due`.
@@ -17,12 +17,12 @@ struct QuestionSchedule: Sendable {
         var remaining: Int
         /// Counts the series.
         let order: Int
-        /// Whether a record made us ask, and not a client.
+        /// Whether a record triggered it, and not a client.
         var isResponseTriggered = false
-        /// Whether it is asked besides another one; see ``supplement(_:at:)``.
+        /// Whether it is sent besides another one; see ``supplement(_:at:)``.
         var isSupplement = false
 
-        /// What is left after an asking.
+        /// What is left after a transmission.
         func next(at now: Duration) -> Series? {
             guard remaining > 1 else { return nil }
             return Series(
@@ -43,11 +43,11 @@ struct QuestionSchedule: Sendable {
     /// For records that only one host has.
     ///
     /// It may have answered up to 120 ms after the question, and then has to keep silent for a second (RFC 6762
-    /// section 6). A list of what many hosts have is asked for anew as soon as possible: with the known answers of a
+    /// section 6). A list of what many hosts have is queried anew as soon as possible: with the known answers of a
     /// long one hosts wait for 400 to 500 ms anyway (section 7.2), and so the third round still ends before 4 s.
     static let firstGapOfUnique = Duration.milliseconds(1120)
     static let longestGap = Duration.seconds(3600)
-    /// The least time between an asking and one for records that run out: of 10 s four fit into the last two.
+    /// The least time between a query and one for records that expire: of 10 s four fit into the last two.
     static let renewalGap = Duration.milliseconds(250)
     /// By how much the answers to a truncated query are apart (RFC 6762 section 7.2).
     static let spread = Duration.milliseconds(100)
@@ -59,7 +59,7 @@ struct QuestionSchedule: Sendable {
     /// Questions per second, whatever arrives; a second's worth may go at once.
     let rate: Int
     private var series: [Question: Series] = [:]
-    /// Askings that wait for no series, whose next one may be an hour away.
+    /// Queries outside the series, whose next one may be an hour away.
     private var renewals: [Question: Series] = [:]
     private var lastSent: [Question: Duration] = [:]
     private var tokens: Double
@@ -80,13 +80,13 @@ struct QuestionSchedule: Sendable {
     /// When ``due(at:)`` is to be called next; it may be early, never late.
     private(set) var nextDeadline: Duration?
 
-    /// Whether `question` will be asked again.
+    /// Whether `question` will be sent again.
     func isPending(_ question: Question) -> Bool { series[question] != nil || renewals[question] != nil }
 
-    /// Asks `question` a number of times, or for ever with `Int.max`.
+    /// Sends `question` a number of times, or without end with `Int.max`.
     ///
-    /// A series that runs already goes on, with more repetitions if need be. Two askings are at least 1 s apart.
-    /// A question that a record provoked goes as far as others pay for it (``ResponseTriggeredLimit``).
+    /// A series that runs already goes on, with more repetitions if need be. Two transmissions are at least 1 s apart.
+    /// A response-triggered question goes as far as others pay for it (``ResponseTriggeredLimit``).
     mutating func query(
         _ question: Question,
         times: Int,
@@ -120,9 +120,9 @@ struct QuestionSchedule: Sendable {
         question.type == .ptr ? firstGap : firstGapOfUnique
     }
 
-    /// Asks now for records that run out or are in doubt, whatever series of the same question goes on.
+    /// Queries now records that expire or are disputed, whatever series of the same question goes on.
     ///
-    /// Whichever of the two is asked counts for the other one, if that was due within a second.
+    /// Whichever of the two is sent counts for the other one, if that was due within a second.
     mutating func renew(_ question: Question, times: Int = 1, at now: Duration, random: inout RandomSource) {
         let start = max(now, lastSent[question].map { $0 + Self.renewalGap } ?? now)
         let earliest = start + .milliseconds(Self.firstDelay.lowerBound)
@@ -139,10 +139,10 @@ struct QuestionSchedule: Sendable {
         nextDeadline = min(nextDeadline ?? due, due)
     }
 
-    /// A repetition brought what the first asking should have: packets get lost here.
+    /// A repetition brought what the first transmission should have: packets get lost here.
     ///
     /// The next repetition would come after two seconds (RFC 6762 section 5.2). Halfway there one question for records of
-    /// any type of the name goes out, once a series, for which nobody has been asked yet. Each comes 100 ms later than it
+    /// any type of the name goes out, once a series, which was not sent yet. Each comes 100 ms later than it
     /// could: whose answer got lost waits for up to that much longer, and must keep silent for a second after it.
     mutating func supplement(_ question: Question, at now: Duration) {
         guard question.type != .any, let running = series[question], running.gap == Self.firstGap * 4 else { return }
@@ -163,7 +163,7 @@ struct QuestionSchedule: Sendable {
         nextDeadline = min(nextDeadline ?? due, due)
     }
 
-    /// Begins every series anew that would not ask within a second: the link, or who is on it, is another one now.
+    /// Begins every series anew that would send nothing within a second: the link, or who is on it, is another one now.
     mutating func restart(at now: Duration, random: inout RandomSource) {
         for (question, running) in series where running.due > now + Self.firstGap {
             series[question] = nil
@@ -171,32 +171,32 @@ struct QuestionSchedule: Sendable {
         }
     }
 
-    /// Ends what is asked, because it was answered or nobody wants it any more.
+    /// Ends a question, because it was answered or nobody wants it any more.
     mutating func cancel(_ question: Question) {
         renewals[question] = nil
         endSeries(question)
     }
 
-    /// Ends a series alone: records that run out are asked for all the same.
+    /// Ends a series alone: records that run out are still queried.
     mutating func endSeries(_ question: Question) {
         guard let ended = series.removeValue(forKey: question), ended.gap == Self.firstGap * 4 else { return }
         let other = Question(question.name, .any)
         if series[other]?.isSupplement == true { series[other] = nil }
     }
 
-    /// Ends a series after so many more askings.
+    /// Ends a series after so many more transmissions.
     mutating func limit(_ question: Question, to times: Int) {
         if let running = series[question] { series[question]?.remaining = min(running.remaining, times) }
     }
 
-    /// Another host asked the same and knows nothing that we do not: ours counts as sent, if it was due within 1 s.
+    /// Duplicate question suppression (RFC 6762 section 7.3): ours counts as sent, if it was due within 1 s.
     mutating func observe(_ question: Question, at now: Duration) {
         let planned = [series[question], renewals[question]].compactMap { $0?.due }.min()
         guard let planned, planned <= now + Self.firstGap else { return }
         markSent(question, at: now)
     }
 
-    /// Takes the questions of the packet that is due, if one is; each further group has a packet of its own.
+    /// Removes and returns the questions of the packet that is due, if one is; each further group has its own packet.
     mutating func due(at now: Duration) -> [[Question]] {
         guard let deadline = nextDeadline, deadline <= now else { return [] }
         defer {
@@ -219,7 +219,7 @@ struct QuestionSchedule: Sendable {
             }
             guard !planned.isResponseTriggered || responseTriggered.spend(ResponseTriggeredLimit.size(of: question))
             else {
-                // What is not paid for counts as asked, so that the rest of the series goes on.
+                // What is not paid for counts as sent, so that the rest of the series goes on.
                 lastSent[question] = now
                 series[question] = planned.next(at: now)
                 continue
@@ -240,7 +240,7 @@ struct QuestionSchedule: Sendable {
         return groups
     }
 
-    /// The second asking of what one host has, or of the list of types: some devices read packets of one question only.
+    /// The second query for what one host has, or of the list of types: some devices read packets of one question only.
     private func isSentAlone(_ question: Question, _ planned: Series) -> Bool {
         planned.gap == Self.firstGap(of: question) * 2
             && (question.type != .ptr || question.name == ServiceName.enumeration)
@@ -248,7 +248,7 @@ struct QuestionSchedule: Sendable {
 
     /// What may join a packet, each question once.
     ///
-    /// First askings come before repetitions, which are many when strangers announce what does not answer.
+    /// First transmissions go before retransmissions, which unresolvable announcements multiply.
     private func ready(at now: Duration) -> [(question: Question, planned: Series)] {
         let urgent = renewals.filter { $0.value.earliest <= now }
         var ready: [(question: Question, planned: Series)] = urgent.map { ($0.key, $0.value) }
@@ -259,7 +259,7 @@ struct QuestionSchedule: Sendable {
         return ready
     }
 
-    /// Goes on with whatever would have asked within a second.
+    /// Goes on with whatever would have been sent within a second.
     private mutating func markSent(_ question: Question, at now: Duration) {
         lastSent[question] = now
         if let planned = series[question], planned.due <= now + Self.firstGap {

@@ -2,10 +2,10 @@
 
 internal import DNSWire
 
-/// How many bytes may leave that records of others made us say, so that nobody gets more out of us than was put in.
+/// How many bytes may be sent because of others' records, so that nobody gets more out of us than was put in.
 ///
 /// A made-up pointer brings questions for a location and a text, three times, by both families, and is listed as known
-/// whenever its type is asked for. The pointer itself is longer than the first two questions; the rest is paid by what
+/// whenever its type is queried. The pointer itself is longer than the first two questions; the rest is paid by what
 /// else others send, from a start, and from a little with time.
 struct ResponseTriggeredLimit: Sendable {
     static let most = 32 << 10
@@ -32,7 +32,7 @@ struct ResponseTriggeredLimit: Sendable {
         self.last = last + .seconds(Double(earned) / Double(Self.rate))
     }
 
-    /// Takes so many bytes.
+    /// Consumes so many bytes.
     /// - Returns: Whether there were as many.
     mutating func spend(_ size: Int) -> Bool {
         guard size <= bytes else { return false }
@@ -42,7 +42,7 @@ struct ResponseTriggeredLimit: Sendable {
 
     /// What a question adds to a packet: its first label, a pointer to the rest, type and class.
     ///
-    /// A text is asked for together with the location, and one kind of address with the other: the second name is a
+    /// A text is queried together with the location, and one kind of address with the other: the second name is a
     /// pointer.
     static func size(of question: Question) -> Int {
         let isSecond = question.type == .txt || question.type == .aaaa

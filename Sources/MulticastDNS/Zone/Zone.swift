@@ -5,8 +5,8 @@ internal import DNSWire
 
 /// Everything known and planned on one interface by one family: RFC 6762 section 20 calls the two families zones.
 ///
-/// What is asked (`cache`, `schedule`) and what is answered (`responder`) see the same messages in `receive` and put
-/// their packets out by the same way.
+/// The querier (`cache`, `schedule`) and the responder (`responder`) see the same messages in `receive` and put
+/// their packets out together.
 struct Zone: Sendable {
     enum Reception: Sendable {
         /// Our own packet, looped back; of a response, what other clients on this machine learn from it.
@@ -14,7 +14,7 @@ struct Zone: Sendable {
         /// Not a DNS message.
         case malformed(WireError)
         /// A message that must be ignored: another operation, an error code, a response from the wrong port, or one
-        /// that was sent to us alone though we did not ask for that.
+        /// that was sent to us alone without our request.
         case ignored
         case query(Message)
         /// Somebody's records, and the ones among them that changed the cache.
@@ -22,11 +22,11 @@ struct Zone: Sendable {
     }
 
     static let port: UInt16 = 5353
-    /// How long an answer by unicast may take (rule Q15).
+    /// How long an answer by unicast may be delayed (rule Q15).
     static let unicastTimeout = Duration.seconds(2)
 
-    /// How long an answer to the group may take: 120 ms, and 500 ms more when known answers go on in further packets
-    /// (RFC 6762 sections 6 and 7.2); and the way.
+    /// How long an answer to the group may be delayed: 120 ms, and 500 ms more when known answers fill further packets
+    /// (RFC 6762 sections 6 and 7.2); and transit.
     static let answerTimeout = Duration.milliseconds(150)
     static let truncatedAnswerTimeout = Duration.milliseconds(650)
 
@@ -82,7 +82,7 @@ struct Zone: Sendable {
         )
     }
 
-    /// Asks for records that run out or are in doubt, whatever else is asked; see ``QuestionSchedule/renew``.
+    /// Queries records that expire or are disputed, besides other queries; see ``QuestionSchedule/renew``.
     mutating func renew(_ question: Question, times: Int = 1, at now: Duration) {
         schedule.renew(question, times: times, at: now, random: &random)
     }
@@ -128,7 +128,7 @@ struct Zone: Sendable {
             return isEcho ? .echo(nil, changed: []) : .query(message)
         }
         guard origin.port == Self.port else { return .ignored }
-        // It judges for itself what may come by unicast: answers to its probes.
+        // The responder decides itself what may come by unicast: answers to its probes.
         if !isEcho { responder.receive(response: message, from: origin, at: now) }
         guard origin.wasMulticast || isAwaited(message, origin, at: now) else { return .ignored }
         var changed: [ResourceRecord] = []
@@ -156,7 +156,7 @@ struct Zone: Sendable {
         }
     }
 
-    /// Whether a response that was sent to us alone answers what we asked lately, from this link (rules Q15 and Q16).
+    /// Whether a response that was sent to us alone answers a recent query of ours, from this link (rules Q15 and Q16).
     private func isAwaited(_ message: Message, _ origin: PacketOrigin, at now: Duration) -> Bool {
         guard origin.isOnLink, let unicast, now <= unicast.until else { return false }
         return message.answers.contains { record in unicast.questions.contains { $0.isAnswered(by: record) } }
@@ -233,7 +233,7 @@ struct Zone: Sendable {
     }
 }
 
-/// The earlier of two moments, of which either may never come.
+/// The earlier of two times, of which either may never come.
 func earliest(_ left: Duration?, _ right: Duration?) -> Duration? {
     guard let left, let right else { return left ?? right }
     return min(left, right)
