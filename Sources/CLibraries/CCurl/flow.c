@@ -14,7 +14,7 @@ void nwp_curl_upload(struct nwp_curl *request, long size, nwp_curl_give give) {
     api.setopt(request->easy, CURLOPT_READFUNCTION, give_body);
     api.setopt(request->easy, CURLOPT_READDATA, request);
     nwp_curl_header(request, "Content-Type: application/octet-stream");
-    // Nobody is asked first whether the body is wanted: that costs a round trip, or a second of silence.
+    // No "Expect: 100-continue": it costs a round trip, or a second without an answer.
     nwp_curl_header(request, "Expect:");
 }
 

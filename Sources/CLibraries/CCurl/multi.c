@@ -41,7 +41,7 @@ void nwp_curl_probe(struct nwp_curl *request, const char *pinned, const char *au
     api.setopt(request->easy, CURLOPT_FRESH_CONNECT, 1L);
     api.setopt(request->easy, CURLOPT_FORBID_REUSE, 1L);
     api.setopt(request->easy, CURLOPT_USERAGENT, "nwpath");
-    // Expected are 204 and small pages; a connection that is taken over for another protocol is neither.
+    // Expected are 204 and small pages; a connection that is upgraded to another protocol is neither.
     api.setopt(request->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     if (*authorities) api.setopt(request->easy, CURLOPT_CAINFO, authorities);
     if (!*pinned) return;
@@ -56,7 +56,7 @@ int nwp_curl_errno(struct nwp_curl *request) {
 }
 
 int nwp_curl_certificate(struct nwp_curl *request) {
-    // X509_V_ERR_CERT_NOT_YET_VALID and X509_V_ERR_CERT_HAS_EXPIRED of OpenSSL; other libraries tell no number.
+    // X509_V_ERR_CERT_NOT_YET_VALID and X509_V_ERR_CERT_HAS_EXPIRED of OpenSSL; other libraries give no number.
     enum { not_yet_valid = 9, expired = 10 };
     if (request->code != CURLE_PEER_FAILED_VERIFICATION) return 0;
     long reason = 0;

@@ -29,7 +29,7 @@ static int verify(gnutls_session_t session) {
     return 0;
 }
 
-/// libmicrohttpd asks for a certificate and believes any; what is wanted is said to the session before it shakes hands.
+/// libmicrohttpd requests a certificate and believes any; what is wanted is said to the session before it shakes hands.
 static void secure(struct nwp_http *http, struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
     if (!info || !info->tls_session) return;
@@ -85,7 +85,7 @@ static size_t keep(void *context, struct MHD_Connection *connection, char *text)
     return strlen(text);
 }
 
-/// libmicrohttpd tells of the errors that it answers by itself in its log only; all else that it logs is discarded.
+/// libmicrohttpd reports the errors that it answers by itself in its log only; all else that it logs is discarded.
 static void write_log(void *context, const char *format, va_list arguments) {
     static const char error[] = "Error processing request (HTTP response code is %u";
     struct nwp_http *http = context;

@@ -85,7 +85,7 @@ int nwp_http_try(const char *bytes, size_t count, struct nwp_http_outcome *outco
     for (int tick = 0; is_tried && tick < most_ticks && !outcome->is_reached && !test.is_over; tick++)
         nwp_http_run(http);
     outcome->answered = answer(ends[0]);
-    // Asked before the end, which closes every connection.
+    // Read before the end, which closes every connection.
     outcome->is_refused = !outcome->is_reached && (test.is_over || outcome->answered >= 400);
     if (http) nwp_http_stop(http);
     close(ends[0]);

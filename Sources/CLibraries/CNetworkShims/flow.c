@@ -103,7 +103,7 @@ int nwp_flow_connect(int descriptor, const struct nwp_end *end) {
     socklen_t size = write_address(&storage, end, end->length == 4 ? AF_INET : AF_INET6);
     int code = result(connect(descriptor, (struct sockaddr *)&storage, size));
     if (code != -EINPROGRESS) return code;
-    // The handshake with a peer on this machine is over by now, and the kernel says so when it is asked again.
+    // The handshake with a peer on this machine is over by now, and the kernel reports it at a second call.
     code = result(connect(descriptor, (struct sockaddr *)&storage, size));
     return code == -EALREADY ? -EINPROGRESS : code;
 }

@@ -24,7 +24,7 @@ static int digest_key(EVP_PKEY *key, uint8_t digest[NWP_DIGEST]) {
 static X509 *read_certificate(const uint8_t *certificate, size_t count) {
     const uint8_t *cursor = certificate;
     X509 *read = count <= LONG_MAX ? d2i_X509(NULL, &cursor, (long)count) : NULL;
-    // Nothing may follow that was not looked at.
+    // Nothing may follow that was not parsed.
     if (read && cursor != certificate + count) {
         X509_free(read);
         read = NULL;
@@ -100,7 +100,7 @@ static BIO *text(const char *bytes, size_t count) {
     return count <= INT_MAX ? BIO_new_mem_buf(bytes, (int)count) : NULL;
 }
 
-/// Nobody sits before a terminal to be asked for the passphrase of a key, which is what happens without this.
+/// There is no terminal to prompt for the passphrase of a key, which is what happens without this.
 static int have_no_passphrase(char *passphrase, int capacity, int is_written, void *argument) {
     (void)passphrase;
     (void)capacity;
@@ -114,7 +114,7 @@ long nwp_sign(const char *key, size_t key_length, const void *bytes, size_t coun
     EVP_PKEY *read = bio ? PEM_read_bio_PrivateKey(bio, NULL, have_no_passphrase, NULL) : NULL;
     EVP_MD_CTX *context = EVP_MD_CTX_new();
     size_t length = capacity;
-    // Ed25519 hashes by itself and takes no digest.
+    // Ed25519 hashes by itself and needs no digest.
     const EVP_MD *digest = read && EVP_PKEY_is_a(read, "ED25519") ? NULL : EVP_sha256();
     int is_signed = read && context && EVP_DigestSignInit(context, NULL, digest, NULL, read) == 1 &&
                     EVP_DigestSign(context, signature, &length, bytes, count) == 1;

@@ -193,15 +193,15 @@ static int set_wire(struct nwp_tls *tls) {
     return 1;
 }
 
-/// Takes a length for datagrams of the handshake. What ciphers with a code of their own add, a nonce of 8 bytes and 16 of
-/// the code, is left out of the library's account (dtls1_do_write).
+/// Sets the maximum length of datagrams of the handshake. What ciphers with a MAC add, a nonce of 8 bytes and 16 of
+/// the MAC, is not counted by the library (dtls1_do_write).
 static int set_longest(struct nwp_tls *tls) { return SSL_set_mtu(tls->ssl, tls->longest_datagram - 24) > 0; }
 
 static int prepare_datagrams(struct nwp_tls *tls, const struct nwp_tls_options *options) {
     tls->is_admitted = !options->is_server;
     tls->peer = "";
     SSL_set_app_data(tls->ssl, tls);
-    // No session is taken up again, so that tickets would only make the handshake longer.
+    // No session is resumed, so that tickets would only make the handshake longer.
     SSL_set_options(tls->ssl, SSL_OP_NO_QUERY_MTU | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET);
     return set_longest(tls) && RAND_bytes(tls->secret, sizeof tls->secret) == 1;
 }
@@ -251,7 +251,7 @@ size_t nwp_tls_drain(struct nwp_tls *tls, void *buffer, size_t capacity) {
     return BIO_read_ex(tls->output, buffer, capacity, &count) == 1 ? count : 0;
 }
 
-/// Looks for a cookie in what a client said, and asks for one if there is none.
+/// Finds a cookie in the client's hello, and requests one if there is none.
 static int admit(struct nwp_tls *tls) {
     ERR_clear_error();
     BIO_ADDR *nobody = BIO_ADDR_new();
@@ -311,7 +311,7 @@ long nwp_tls_read(struct nwp_tls *tls, void *buffer, size_t capacity, struct nwp
 int nwp_tls_write(struct nwp_tls *tls, const void *bytes, size_t count, struct nwp_tls_failure *failure) {
     ERR_clear_error();
     size_t written = 0;
-    // Memory takes everything, so that one call writes all.
+    // A memory BIO accepts everything, so that one call writes all.
     if (!count || SSL_write_ex(tls->ssl, bytes, count, &written) == 1) return 0;
     explain(tls, failure);
     return -1;

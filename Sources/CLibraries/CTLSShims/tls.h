@@ -14,13 +14,13 @@ struct nwp_tls {
     size_t protocols_length;
     /// Of DTLS: how long a datagram of the handshake may be; 0 is TLS.
     int longest_datagram;
-    /// The length of the datagram that is taken next; 0 when there is none, or it was not looked for yet.
+    /// The length of the datagram that is read next; 0 when there is none, or it is not known yet.
     uint32_t next;
     /// Whether a client of DTLS may go on, because its first word has a cookie.
     int is_admitted;
     /// What cookies are made with.
     uint8_t secret[32];
-    /// Whom a cookie is for; of length 0 while somebody else has judged it.
+    /// Whom a cookie is for; of length 0 when it was verified elsewhere.
     const void *peer;
     size_t peer_length;
 };

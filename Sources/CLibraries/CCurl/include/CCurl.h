@@ -19,7 +19,7 @@ enum nwp_curl_result {
     NWP_CURL_UNTRUSTED = 6,
 };
 
-/// Takes bytes of the body or one line of the head. Returns 1, or 0 to stop.
+/// Receives bytes of the body or one line of the head. Returns 1, or 0 to stop.
 typedef int (*nwp_curl_sink)(void *context, const char *bytes, size_t count);
 
 /// Loads libcurl.so.4. Returns 0, or -1 with the reason in `nwp_curl_load_error`.
@@ -59,8 +59,8 @@ void nwp_curl_close(struct nwp_curl *request);
 /// Prepares a new socket before it connects. Returns 1, or 0 to give up.
 typedef int (*nwp_curl_prepare)(void *context, int descriptor);
 
-/// Makes a request one whose answer is only looked at, over a connection of its own and without a proxy. `pinned` is
-/// "HOST:PORT:ADDRESS", which spares looking the name up; "" looks it up. `authorities` is a file of certificates, ""
+/// Makes a request a probe, over a connection of its own and without a proxy. `pinned` is
+/// "HOST:PORT:ADDRESS", which avoids a lookup; "" does one. `authorities` is a file of certificates, ""
 /// for those of the system. `context` goes to all three functions.
 void nwp_curl_probe(struct nwp_curl *request, const char *pinned, const char *authorities, nwp_curl_sink head,
                     nwp_curl_sink body, nwp_curl_prepare prepare, void *context);
@@ -93,23 +93,23 @@ struct nwp_curl_timings {
 /// Makes a request that `nwp_curl_probe` prepared send `size` bytes by POST. It claims one byte more and never sends it:
 /// such a request stays until it is removed or its server has enough, for libcurl ends it before the bytes arrived.
 void nwp_curl_upload(struct nwp_curl *request, long size, nwp_curl_give give);
-/// Lets such a request take over a connection that an earlier one of its set has left open, and leave its own open.
+/// Lets such a request reuse a connection that an earlier one of its set has left open, and leave its own open.
 void nwp_curl_keep(struct nwp_curl *request);
 /// How far a request is, finished or not.
 void nwp_curl_timings(struct nwp_curl *request, struct nwp_curl_timings *timings);
 
 /// Requests that go on side by side on the caller's event loop (libcurl-multi(3)).
 struct nwp_multi;
-/// Asks the loop to watch a socket: `wanted` is 1 for reading, 2 for writing, 3 for both, 0 to stop.
+/// Registers a socket with the loop: `wanted` is 1 for reading, 2 for writing, 3 for both, 0 to stop.
 typedef void (*nwp_multi_register)(void *context, int descriptor, int wanted);
-/// Asks the loop for a call of `nwp_multi_act` after so many milliseconds; -1 takes that back.
+/// Schedules a call of `nwp_multi_act` after so many milliseconds; -1 cancels it.
 typedef void (*nwp_multi_timer)(void *context, long milliseconds);
 
 /// Makes a set of requests; NULL without memory. Load the library before.
 struct nwp_multi *nwp_multi_open(nwp_multi_register register_descriptor, nwp_multi_timer timer, void *context);
 /// Starts a request. Returns 0, or -1 without memory.
 int nwp_multi_add(struct nwp_multi *multi, struct nwp_curl *request);
-/// Takes a request out, finished or not.
+/// Removes a request, finished or not.
 void nwp_multi_remove(struct nwp_multi *multi, struct nwp_curl *request);
 /// Goes on with what is due; `descriptor` -1 is the timer, else `events` is 1 readable, 2 writable, 4 failed, together.
 void nwp_multi_act(struct nwp_multi *multi, int descriptor, int events);

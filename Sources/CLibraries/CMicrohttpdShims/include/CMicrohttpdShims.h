@@ -60,7 +60,7 @@ struct nwp_http_head {
     int count;
 };
 
-/// What became of a request of a trial.
+/// The outcome of a self-test request.
 struct nwp_http_outcome {
     /// Whether it came to the handler, with how many fields, and whether its distances are not those of a plain one.
     int is_reached;
@@ -68,7 +68,7 @@ struct nwp_http_outcome {
     int hides;
     /// Whether libmicrohttpd kept it from the handler.
     int is_refused;
-    /// The status that libmicrohttpd told in its log, and the one that it answered; 0 for none.
+    /// The status that libmicrohttpd wrote to its log, and the one that it answered; 0 for none.
     unsigned logged;
     unsigned answered;
 };
@@ -78,11 +78,11 @@ struct nwp_http_tls {
     /// The certificate with those that lead to an authority, and its key.
     const char *certificate;
     const char *key;
-    /// The authorities of clients; NULL when none is asked for.
+    /// The authorities of clients; NULL when none is requested.
     const char *authorities;
     /// What GnuTLS may negotiate, such as "NORMAL:-VERS-TLS1.2".
     const char *priorities;
-    /// Whether clients are asked for a certificate, must have one, and must have one of an authority.
+    /// Whether a client certificate is requested, must have one, and must have one of an authority.
     int requests_certificate;
     int requires;
     int verifies;
@@ -94,7 +94,7 @@ struct nwp_http *nwp_http_start(const struct nwp_http_handlers *handlers, void *
                                 size_t memory_limit, const struct nwp_http_tls *tls);
 /// Ends a server and frees it; no connection may be suspended.
 void nwp_http_stop(struct nwp_http *http);
-/// The epoll descriptor to watch; -1 when there is none.
+/// The epoll descriptor to poll; -1 when there is none.
 int nwp_http_epoll(struct nwp_http *http);
 /// Does what is to be done now. Returns 0 when libmicrohttpd failed.
 int nwp_http_run(struct nwp_http *http);
@@ -104,13 +104,13 @@ int64_t nwp_http_timeout(struct nwp_http *http);
 int nwp_http_add(struct nwp_http *http, int descriptor);
 /// Reads a request's head, and its fields in order as far as there is room.
 ///
-/// libmicrohttpd leaves the head in one buffer, parts ended by NUL in place. A part that is shorter than the room it
-/// has, which is how it hides a NUL that a client sent and how it moves folded fields, shows in the distances. The
+/// libmicrohttpd leaves the head in one buffer, parts ended by NUL where they are. A part shorter than its room,
+/// which is how it hides a NUL that a client sent and unfolds obsolete line folding, shows in the distances. The
 /// library promises none of that; `nwp_http_try` finds out.
 void nwp_http_read_head(struct MHD_Connection *connection, const char *method, uintptr_t target, size_t target_length,
                         const char *version, struct nwp_http_field *fields, int capacity, struct nwp_http_head *head);
 
-/// Sends a request to a server made for it and looks what becomes of it. Returns 0 when that could not be tried.
+/// Sends a request to a server made for it and reports the outcome. Returns 0 when that could not be tried.
 int nwp_http_try(const char *bytes, size_t count, struct nwp_http_outcome *outcome);
 /// The version of the loaded library.
 const char *nwp_http_version(void);
@@ -130,7 +130,7 @@ int nwp_http_header(struct MHD_Response *response, const char *name, const char 
 int nwp_http_queue(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response);
 /// Gives up one reference to a response.
 void nwp_http_release(struct MHD_Response *response);
-/// Takes a connection out of the server's care until it is resumed.
+/// Suspends a connection until it is resumed.
 void nwp_http_suspend(struct MHD_Connection *connection);
 /// Ends `nwp_http_suspend`.
 void nwp_http_resume(struct MHD_Connection *connection);

@@ -21,7 +21,7 @@ struct nwp_flow_datagram {
     struct nwp_end source;
     /// To which of our addresses; its length is 0 when the kernel did not say.
     struct nwp_end destination;
-    /// SO_TIMESTAMPNS in nanoseconds since 1970; 0 when it was not asked for.
+    /// SO_TIMESTAMPNS in nanoseconds since 1970; 0 when it was not requested.
     int64_t nanoseconds;
     /// The interface it came in by; 0 when the kernel did not say.
     uint32_t interface;
@@ -54,7 +54,7 @@ int nwp_flow_option(int descriptor, int level, int option, int value);
 int nwp_flow_value(int descriptor, int level, int option);
 /// Confines a socket to an interface (SO_BINDTODEVICE). Returns 0 or a negative errno.
 int nwp_flow_device(int descriptor, const char *name);
-/// Makes close(2) drop what was not sent, and tell the peer so (SO_LINGER with 0 seconds).
+/// Makes close(2) drop what was not sent, and reset the connection (SO_LINGER with 0 seconds).
 void nwp_flow_abort(int descriptor);
 /// recv(2) without waiting. Returns how many bytes came, 0 at the end of a stream, or a negative errno.
 long nwp_flow_read(int descriptor, void *buffer, size_t capacity);
@@ -81,7 +81,7 @@ struct nwp_tcp_state {
     uint32_t reserved;
 };
 
-/// Asks for it. Returns 0 or a negative errno.
+/// Queries it. Returns 0 or a negative errno.
 int nwp_flow_tcp_state(int descriptor, struct nwp_tcp_state *state);
 
 #endif

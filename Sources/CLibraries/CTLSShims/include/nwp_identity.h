@@ -1,6 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 // Keys by which programs know one another without an authority, by OpenSSL: Ed25519 (RFC 8032) in certificates that
-// sign themselves, proofs that belong to one TLS connection, and datagrams sealed with its keys.
+// are self-signed, proofs that belong to one TLS connection, and datagrams sealed with its keys.
 #ifndef NWP_IDENTITY_H
 #define NWP_IDENTITY_H
 
@@ -28,13 +28,13 @@ long nwp_sign(const char *key, size_t key_length, const void *bytes, size_t coun
 int nwp_verify(const uint8_t *certificate, size_t certificate_length, const void *bytes, size_t count,
                const uint8_t *signature, size_t signature_length);
 /// The certificates of a text in PEM, in DER: the one at `position`. Returns its length, and fills in what fits; 0 when
-/// there is none at this place, -1 when it cannot be read.
+/// there is none at this position, -1 when it cannot be read.
 long nwp_certificate_at(const char *pem, size_t pem_length, int position, uint8_t *buffer, size_t capacity);
 
-/// Seals bytes by ChaCha20-Poly1305 (RFC 8439); `sealed` takes NWP_TAG bytes more than `count`. Returns 0 or -1.
+/// Seals bytes by ChaCha20-Poly1305 (RFC 8439); `sealed` needs NWP_TAG bytes more than `count`. Returns 0 or -1.
 int nwp_seal(const uint8_t key[NWP_SEED], const uint8_t nonce[NWP_NONCE], const void *header, size_t header_length,
              const void *bytes, size_t count, uint8_t *sealed);
-/// Opens what was sealed; `bytes` takes NWP_TAG bytes less than `count`. Returns 0, or -1 when it was not sealed so.
+/// Opens what was sealed; `bytes` needs NWP_TAG bytes less than `count`. Returns 0, or -1 when it was not sealed so.
 int nwp_open(const uint8_t key[NWP_SEED], const uint8_t nonce[NWP_NONCE], const void *header, size_t header_length,
              const uint8_t *sealed, size_t count, uint8_t *bytes);
 

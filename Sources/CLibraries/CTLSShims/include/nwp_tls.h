@@ -29,12 +29,12 @@ struct nwp_tls_options {
     int lowest_version;
     int highest_version;
     int is_server;
-    /// Whether the peer must have a certificate that is valid; servers ask for one then.
+    /// Whether the peer must have a certificate that is valid; servers request one then.
     int verifies;
-    /// Whether a certificate that is not valid is left for the program to judge.
+    /// Whether a certificate that is not valid is left for the program to evaluate.
     int decides_later;
     /// Whether the peer must have a certificate, whichever it is, and prove that it has the key: for programs that know
-    /// keys. No authority is asked.
+    /// keys. No authority is used.
     int accepts_any;
     /// How long a datagram of the handshake of DTLS may be, in bytes, from 280 to 4096; 0 is TLS.
     int longest_datagram;
@@ -42,7 +42,7 @@ struct nwp_tls_options {
 
 /// Why something failed.
 struct nwp_tls_failure {
-    /// X509_V_ERR_*; 0 when the certificate was fine, or not looked at.
+    /// X509_V_ERR_*; 0 when the certificate was fine, or not verified.
     int verification;
     /// The alert that the peer sent; -1 is none.
     int alert;
@@ -50,18 +50,18 @@ struct nwp_tls_failure {
     int reason;
 };
 
-/// Makes one end. Returns NULL when the options make no sense (`failure` tells SSL_R_*), such as a key that is not that
+/// Makes one end. Returns NULL when the options make no sense (`failure` is SSL_R_*), such as a key that is not that
 /// of the certificate.
 struct nwp_tls *nwp_tls_create(const struct nwp_tls_options *options, struct nwp_tls_failure *failure);
 /// Frees it.
 void nwp_tls_free(struct nwp_tls *tls);
-/// Takes bytes of the wire; a datagram only when the one before was read as far as it goes.
+/// Passes in bytes of the wire; a datagram only when the one before was read as far as it goes.
 void nwp_tls_feed(struct nwp_tls *tls, const void *bytes, size_t count);
 /// How many bytes are for the wire; of DTLS those of the next datagram.
 size_t nwp_tls_output(struct nwp_tls *tls);
-/// Takes bytes for the wire. Returns their number.
+/// Copies bytes for the wire. Returns their number.
 size_t nwp_tls_drain(struct nwp_tls *tls, void *buffer, size_t capacity);
-/// Asks for a cookie from a client of DTLS whose first datagram this is, or finds the right one in it, by a server that
+/// Requests a cookie from a client of DTLS whose first datagram this is, or finds the right one in it, by a server that
 /// has talked to nobody and goes on with nobody (RFC 6347 section 4.2.1). Returns whether it does.
 int nwp_tls_admit(struct nwp_tls *tls, const void *bytes, size_t count, const void *peer, size_t peer_length);
 /// In how many microseconds the handshake is to go on, because the peer may not have got what was said last; -1 never.
@@ -74,10 +74,10 @@ int nwp_tls_handshake(struct nwp_tls *tls, struct nwp_tls_failure *failure);
 /// Reads content, of DTLS that of one record at most. Returns the number of bytes, 0 when the peer has sent all, -1 when
 /// more of the wire is needed, -2 when the connection failed.
 long nwp_tls_read(struct nwp_tls *tls, void *buffer, size_t capacity, struct nwp_tls_failure *failure);
-/// Writes content, all of it, and with DTLS in one record, which takes 16384 bytes. Returns 0, or -1 when the connection
+/// Writes content, all of it, and with DTLS in one record, of at most 16384 bytes. Returns 0, or -1 when the connection
 /// failed.
 int nwp_tls_write(struct nwp_tls *tls, const void *bytes, size_t count, struct nwp_tls_failure *failure);
-/// Tells the peer that nothing follows.
+/// Sends a close-notify alert.
 void nwp_tls_finish(struct nwp_tls *tls);
 /// What the checks of the peer's certificate said (X509_V_*); 0 is fine.
 int nwp_tls_verification(struct nwp_tls *tls);
@@ -90,7 +90,7 @@ uint16_t nwp_tls_cipher(struct nwp_tls *tls);
 /// What both ends agreed to speak on top. Returns its length, 0 when nothing.
 size_t nwp_tls_protocol(struct nwp_tls *tls, const uint8_t **bytes);
 /// A certificate of the peer's chain in DER, the leaf first. Returns its length, and fills in what fits; 0 when there is
-/// none at this place.
+/// none at this index.
 size_t nwp_tls_certificate(struct nwp_tls *tls, int index, uint8_t *buffer, size_t capacity);
 
 #endif
