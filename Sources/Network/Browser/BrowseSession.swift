@@ -5,11 +5,11 @@ internal import MulticastDNS
 internal import PathEngine
 internal import PathModel
 
-/// What engines do for one browser: they ask, and tell what is on which interface.
+/// What engines do for one browser: they browse, and report what is on which interface.
 ///
 /// Confined to the thread of its engines.
 final class BrowseSession: EngineSession {
-    /// What is told.
+    /// The events of a session.
     enum Event: Hashable, Sendable {
         /// A service is on an interface, or says something else there.
         case appeared(BrowseTable.Service, NWInterface, NWTXTRecord?)
@@ -28,7 +28,7 @@ final class BrowseSession: EngineSession {
     private var query: RecordQuery?
     private var browse: ServiceBrowse?
 
-    /// Begins to ask; what is known already is told within this call.
+    /// Starts browsing; what is known already is reported within this call.
     init(_ question: BrowseQuestion, filter: InterfaceFilter, engines: Engines, sink: @escaping (Event) -> Void) {
         self.engines = engines
         self.question = question

@@ -2,7 +2,7 @@
 
 /// Services as they are found on interfaces, merged into one result for each.
 ///
-/// Pure. What changed since the last look is told at once, so that a burst is one call of the handler.
+/// Pure. What changed since the last call is reported at once, so that a burst is one call of the handler.
 struct BrowseTable: Sendable {
     /// What makes it the same service.
     struct Service: Hashable, Sendable {
@@ -20,10 +20,10 @@ struct BrowseTable: Sendable {
     private var touched: Set<Service> = []
     private var reported: [Service: NWBrowser.Result] = [:]
 
-    /// Everything that was told.
+    /// Everything that was reported.
     var results: Set<NWBrowser.Result> { Set(reported.values) }
 
-    /// Whether there may be something to tell.
+    /// Whether there may be something to report.
     var isTouched: Bool { !touched.isEmpty }
 
     /// A service is on an interface, or says something else there.
@@ -42,7 +42,7 @@ struct BrowseTable: Sendable {
         touched.insert(service)
     }
 
-    /// What changed since this was last asked; nothing for what came and went meanwhile.
+    /// What changed since the last call; nothing for what came and went meanwhile.
     mutating func drainChanges() -> Set<NWBrowser.Result.Change> {
         var changes: Set<NWBrowser.Result.Change> = []
         for service in touched {

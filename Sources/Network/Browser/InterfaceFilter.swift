@@ -15,7 +15,7 @@ struct InterfaceFilter: Hashable, Sendable {
         prohibitedTypes = Set(values.prohibitedInterfaceTypes ?? [])
     }
 
-    /// Whether an interface may be used; it is the index that tells interfaces apart.
+    /// Whether an interface may be used; interfaces are identified by index.
     func allows(_ interface: NWInterface) -> Bool {
         if let required, required.index != interface.index { return false }
         if let requiredType, requiredType != interface.type { return false }

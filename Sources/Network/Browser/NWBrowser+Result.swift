@@ -1,11 +1,11 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 extension NWBrowser {
-    /// What to look for.
+    /// What to browse for.
     public enum Descriptor: Hashable, Sendable {
         /// Services of a type such as `_http._tcp`, or of a subtype as in `_http._tcp,_printer`.
         ///
-        /// Without a domain, and with `local`, the link is asked.
+        /// Without a domain, and with `local`, the link is queried.
         case bonjour(type: String, domain: String?)
         /// The same, with what each service says about itself.
         case bonjourWithTXTRecord(type: String, domain: String?)
@@ -17,13 +17,13 @@ extension NWBrowser {
     public enum State: Hashable, Sendable {
         /// It was not started.
         case setup
-        /// It looks.
+        /// It is browsing.
         case ready
-        /// It cannot look, and will not.
+        /// It cannot browse, and will not retry.
         case failed(NWError)
         /// It was cancelled.
         case cancelled
-        /// It cannot look at this time.
+        /// It cannot browse at this time.
         case waiting(NWError)
     }
 
@@ -31,7 +31,7 @@ extension NWBrowser {
     public struct Result: Hashable, Sendable {
         /// What is known about a service besides its name.
         public enum Metadata: Hashable, Sendable {
-            /// Nothing, because it was not asked for.
+            /// Nothing, because it was not requested.
             case none
             /// What the service says about itself.
             case bonjour(NWTXTRecord)

@@ -5,7 +5,7 @@ internal import Glibc
 internal import LinuxIO
 internal import Synchronization
 
-/// Looks for services on the links, and tells which come and go.
+/// Browses for services on the links, and reports which come and go.
 ///
 /// A service is one result, however many interfaces it is on. A browser is in the network namespace of the thread that
 /// starts it. It must be kept: dropping the last reference ends it.
@@ -22,14 +22,14 @@ public final class NWBrowser: Sendable {
         var isScheduled = false
     }
 
-    /// What is looked for.
+    /// What it browses for.
     public let descriptor: Descriptor
     /// How; what is changed after the start does not count.
     public let parameters: NWParameters
     private let content = Mutex(Content())
     private let id = EngineThread.makeID()
 
-    /// Prepares to look for something; ``start(queue:)`` begins.
+    /// Prepares a browser; ``start(queue:)`` starts it.
     ///
     /// Of the parameters, the limits on interfaces count.
     public init(for descriptor: Descriptor, using parameters: NWParameters) {
@@ -45,7 +45,7 @@ public final class NWBrowser: Sendable {
     public var state: State { content.withLock { $0.state } }
     /// The queue of ``start(queue:)``; `nil` before.
     public var queue: DispatchQueue? { content.withLock { $0.queue } }
-    /// Everything that is there, as it was told last.
+    /// Everything that is there, as last reported.
     public var browseResults: Set<Result> { content.withLock { $0.table.results } }
 
     /// Called on the queue with every new state.
@@ -56,7 +56,7 @@ public final class NWBrowser: Sendable {
 
     /// Called on the queue with everything that is there, and what changed since the call before.
     ///
-    /// Changes that come while the queue is busy are told in one call.
+    /// Changes that come while the queue is busy are reported in one call.
     @preconcurrency public var browseResultsChangedHandler:
         (@Sendable (_ newResults: Set<Result>, _ changes: Set<Result.Change>) -> Void)?
     {
@@ -64,9 +64,9 @@ public final class NWBrowser: Sendable {
         set { content.withLock { $0.resultsHandler = newValue } }
     }
 
-    /// Begins to look; only the first call counts.
+    /// Starts browsing; only the first call counts.
     ///
-    /// The browser becomes ready, or fails where there is nothing to be asked: a type that is not valid
+    /// The browser becomes ready, or fails where nothing can be queried: a type that is not valid
     /// (`kDNSServiceErr_BadParam`), another domain than `local` or services of paired devices
     /// (`kDNSServiceErr_Unsupported`), or no more descriptors (`EMFILE`). It waits (`EADDRINUSE`) while another program
     /// has port 5353 for itself.
@@ -85,7 +85,7 @@ public final class NWBrowser: Sendable {
         }
     }
 
-    /// Ends the browser for good; the last state is ``State/cancelled``, and results are told no more.
+    /// Ends the browser for good; the last state is ``State/cancelled``, and results are no longer reported.
     public func cancel() {
         enter(.cancelled)
         let thread = content.withLock { content in
@@ -163,6 +163,6 @@ public final class NWBrowser: Sendable {
 }
 
 extension NWBrowser: CustomDebugStringConvertible {
-    /// What is looked for, and what became of it.
+    /// What it browses for, and its state.
     public var debugDescription: String { "NWBrowser(\(descriptor), \(state))" }
 }

@@ -66,7 +66,7 @@ final class ConnectAttempt {
         try checked(nwp_flow_open(family == .ipv4 ? 4 : 16, settings.isStream ? 1 : 0))
     }
 
-    /// Gives up; nothing is told any more.
+    /// Cancels; no more events.
     func cancel() {
         if let registration { engines.loop.unwatch(registration) }
         if let limit { engines.loop.cancel(limit) }
@@ -98,7 +98,7 @@ final class ConnectAttempt {
         }
     }
 
-    /// Turns the result of a shim into a value or a throw.
+    /// Converts the result of a shim into a value or a throw.
     static func checked(_ result: Int32) throws(Errno) -> Int32 {
         guard result >= 0 else { throw Errno(result) }
         return result

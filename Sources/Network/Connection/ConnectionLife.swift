@@ -2,17 +2,17 @@
 
 internal import Glibc
 
-/// What becomes of a connection: its states, each told once, and what is to be done on the way.
+/// What becomes of a connection: its states, each reported once, and the actions between them.
 ///
 /// Pure: what happened in, actions out, in the order in which they are to be carried out.
 struct ConnectionLife: Sendable {
     /// What is to be done.
     enum Action: Hashable, Sendable {
-        /// Tell the program a state.
+        /// Report a state to the program.
         case enter(NWConnection.State)
-        /// Look the endpoint up and try its addresses.
+        /// Resolve the endpoint and try its addresses.
         case connect
-        /// Give up look-ups and attempts, and close what is open; with `isAbrupt` the peer is told that data was lost.
+        /// Give up look-ups and attempts, and close what is open; with `isAbrupt` the connection is reset.
         case disconnect(isAbrupt: Bool)
         /// Complete the receives that wait with this error.
         case endReceives(NWError)
@@ -20,13 +20,13 @@ struct ConnectionLife: Sendable {
         case endSends(NWError)
         /// Send what waits, then report ``ConnectionLife/finished()``.
         case finish
-        /// Tell whether packets can go at this moment.
+        /// Report whether packets can be sent now.
         case viability(Bool)
-        /// Tell whether another interface would be chosen now.
+        /// Report whether another interface would be chosen now.
         case betterPath(Bool)
     }
 
-    /// The state that was told last.
+    /// The state last reported.
     private(set) var state = NWConnection.State.setup
     /// Whether it was cancelled and still sends what waits.
     private(set) var isFinishing = false
@@ -38,7 +38,7 @@ struct ConnectionLife: Sendable {
     /// Whether it is being connected.
     private(set) var isPreparing = false
 
-    /// Why content that is handed in now is refused; `nil` when it is taken.
+    /// Why content that is handed in now is refused; `nil` when it is accepted.
     var refusal: NWError? {
         switch state {
         case .cancelled: .posix(.ECANCELED)
@@ -53,7 +53,7 @@ struct ConnectionLife: Sendable {
         return [enter(.preparing), .connect]
     }
 
-    /// The program, or a change of the network, asks for another try.
+    /// The program, or a change of the network, requests a retry.
     mutating func retry() -> [Action] {
         guard case .waiting = state, !isFinishing else { return [] }
         return [enter(.preparing), .connect]
@@ -69,8 +69,8 @@ struct ConnectionLife: Sendable {
 
     /// There is no connection to be had now.
     ///
-    /// A reset comes from a peer that had taken the connection (RFC 9293 section 3.5.2): whether it is seen before or after
-    /// the connection is ready is chance, so it ends it both times.
+    /// A reset comes from a peer that had accepted the connection (RFC 9293 section 3.5.2): whether it is seen before
+    /// or after the connection is ready is chance, so it ends it both times.
     mutating func couldNotConnect(_ error: NWError) -> [Action] {
         guard state == .preparing else { return [] }
         if error == .posix(.ECONNRESET) { return broke(error) }

@@ -3,9 +3,9 @@
 internal import Dispatch
 internal import FoundationEssentials
 
-/// What a program asks of a connection; handed over to the thread of its engines.
+/// A request of a program to a connection; handed over to the thread of its engines.
 enum ConnectionRequest: Sendable {
-    /// Takes what came, in the parameters of Apple's completions.
+    /// Receives what came, in the parameters of Apple's completions.
     typealias Receipt = @Sendable (Data?, NWConnection.ContentContext?, Bool, NWError?) -> Void
 
     /// Content to be sent.
@@ -19,7 +19,7 @@ enum ConnectionRequest: Sendable {
     case send(Content)
     case receive(ReceiveQueue<Receipt>.Request, Receipt)
     case batch([ConnectionRequest])
-    /// Tells what went so far; nothing when the connection is over.
+    /// Reports what was sent so far; nothing when the connection is over.
     case count(@Sendable (TransferCounts?) -> Void)
     case retry
     case skipEndpoint

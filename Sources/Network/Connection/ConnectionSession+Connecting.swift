@@ -7,7 +7,7 @@ internal import PathEngine
 internal import PathModel
 
 extension ConnectionSession {
-    /// Looks the endpoint up and tries its addresses.
+    /// Resolves the endpoint and tries its addresses.
     func connect() {
         if let flow = accepted {
             accepted = nil
@@ -24,7 +24,7 @@ extension ConnectionSession {
         }
     }
 
-    /// Gives up what is tried at this moment.
+    /// Cancels the attempts that run now.
     func skipEndpoint() {
         guard life.isPreparing else { return }
         // An address that was given is the only one.

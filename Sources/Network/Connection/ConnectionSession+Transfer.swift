@@ -7,7 +7,7 @@ internal import LinuxIO
 extension ConnectionSession {
     /// How many bytes of a stream are written in one call, at most, when small pieces are gathered.
     private static let gathered = 1 << 16
-    /// How often one flow reads before others have their turn.
+    /// How often one flow reads before other flows are served.
     private static let iterations = 16
 
     /// Queues content.
@@ -45,7 +45,7 @@ extension ConnectionSession {
     func handle(_ readiness: EventLoop.Readiness) {
         guard life.isReady else { return establish() }
         pump()
-        // What came before the flow broke is kept for whoever asks later.
+        // What came before the flow broke is kept for later receives.
         guard !readiness.isDisjoint(with: [.failed, .peerClosed]), let flow, life.isReady else { return }
         drain(flow)
         guard readiness.contains(.failed), life.isReady, let error = flow.pendingError() else { return }
@@ -68,7 +68,7 @@ extension ConnectionSession {
 
     // MARK: - Reading
 
-    /// Reads as long as somebody asks.
+    /// Reads as long as receives are pending.
     /// - Returns: Why the flow is broken.
     private func read(_ flow: any Flow) -> NWError? {
         for _ in 0..<Self.iterations {
@@ -85,7 +85,7 @@ extension ConnectionSession {
         return nil
     }
 
-    /// Comes back when others had their turn: what a flow holds is not told of again.
+    /// Continues in the next iteration: what a flow holds raises no further readiness.
     private func rest() {
         guard !isResting else { return }
         isResting = true

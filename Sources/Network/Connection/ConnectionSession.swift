@@ -10,7 +10,7 @@ internal import PathModel
 ///
 /// Confined to the thread of its engines.
 final class ConnectionSession: EngineSession, PathFollower {
-    /// What is told to the connection.
+    /// The events for the connection.
     enum Event: Sendable {
         case state(NWConnection.State)
         case path(NWPath)
@@ -20,9 +20,9 @@ final class ConnectionSession: EngineSession, PathFollower {
         case counted(TransferCounts)
     }
 
-    /// How long what was sent may take to leave once a connection is cancelled.
+    /// How long what was sent has to be sent once a connection is cancelled.
     static let longestFinish = Duration.seconds(30)
-    /// How long an endpoint is looked for, unless parameters say otherwise.
+    /// How long an endpoint is searched, unless parameters say otherwise.
     static let longestSearch = Duration.seconds(30)
 
     let id: UInt64
@@ -58,7 +58,7 @@ final class ConnectionSession: EngineSession, PathFollower {
     var establishment = EstablishmentRecord()
     /// How many bytes of the program came, and went.
     var (received, sent) = (UInt64(0), UInt64(0))
-    /// What went when the flow was closed, if somebody has asked before.
+    /// What went when the flow was closed, if it was requested before.
     private var lastCounts: TransferCounts?
     private var isCounted = false
     let question: PathQuestion
@@ -98,7 +98,7 @@ final class ConnectionSession: EngineSession, PathFollower {
         perform(isForced ? life.forceCancel() : life.cancel())
     }
 
-    /// Takes a request, as far as the life of the connection allows.
+    /// Handles a request, as far as the life of the connection allows.
     func handle(_ request: ConnectionRequest) {
         enqueue(request)
         pump()
@@ -145,7 +145,7 @@ final class ConnectionSession: EngineSession, PathFollower {
     }
 
     private func enter(_ state: NWConnection.State) {
-        // Whoever hears that it is ready finds both ends in the path.
+        // A handler of the ready state finds both ends in the path.
         if state == .ready { reportPath() }
         if state == .cancelled, isCounted { sink(.counted(counts)) }
         sink(.state(state))
@@ -222,7 +222,7 @@ final class ConnectionSession: EngineSession, PathFollower {
         reconsider()
     }
 
-    /// Asks what the network is to the open connection.
+    /// Re-evaluates the network for the open connection.
     func reconsider() {
         guard life.isReady, !isLocal else { return }
         let route = route
@@ -237,7 +237,7 @@ final class ConnectionSession: EngineSession, PathFollower {
         routeEvaluator?.route(local: flow?.local, remote: flow?.remote) ?? FlowRoute()
     }
 
-    /// The judge of flows, while the kernel can be asked.
+    /// The route evaluator, while the kernel can be queried.
     var routeEvaluator: FlowRouteEvaluator? {
         let paths = engines.paths
         return paths.core.map { FlowRouteEvaluator(state: $0.state, classifier: $0.judge, lookup: paths.lookup) }

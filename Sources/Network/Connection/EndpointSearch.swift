@@ -9,9 +9,9 @@ internal import MulticastDNS
 
 /// Finds the addresses behind an endpoint; confined to the thread of its engines.
 ///
-/// A service is followed until the search is cancelled, so that one that comes later is told as well.
+/// A service is followed until the search is cancelled, so that one that comes later is reported as well.
 final class EndpointSearch {
-    /// What is told, in any number and order.
+    /// Events, in any number and order.
     enum Event {
         /// Addresses to be tried.
         case found([SocketEnd])
@@ -19,7 +19,7 @@ final class EndpointSearch {
         case finished(AddressFamily, NWError?)
     }
 
-    /// What is looked for.
+    /// What is searched.
     enum Target: Hashable, Sendable {
         /// Nothing: the address is known.
         case end(SocketEnd)
@@ -30,7 +30,7 @@ final class EndpointSearch {
         /// A unix socket.
         case path(String)
 
-        /// Whether it is looked for on the links, by multicast DNS.
+        /// Whether it is searched on the links, by multicast DNS.
         var isOnLink: Bool {
             switch self {
             case .service: true
@@ -87,7 +87,7 @@ final class EndpointSearch {
     /// How long further addresses of a service are waited for, once there is one.
     private static let pause = Duration.milliseconds(100)
 
-    /// Begins to look for addresses of these families; what is known already is told within this call.
+    /// Starts the search for addresses of these families; what is known already is reported within this call.
     init(_ target: Target, families: Set<AddressFamily>, engines: Engines, onEvent: @escaping (Event) -> Void) {
         self.engines = engines
         self.onEvent = onEvent
@@ -107,7 +107,7 @@ final class EndpointSearch {
 
     deinit { cancel() }
 
-    /// Ends the search: nothing is told any more.
+    /// Ends the search: no more events.
     func cancel() {
         for search in hosts.values { search.cancel() }
         hosts = [:]
@@ -159,7 +159,7 @@ final class EndpointSearch {
 
     // MARK: - Links
 
-    /// A name below `local`, which is asked for on the links (RFC 6762 section 3).
+    /// A name below `local`, which is queried on the links (RFC 6762 section 3).
     fileprivate static func linkName(_ name: String) -> DomainName? {
         let labels = name.split(separator: ".").map { Array($0.utf8) }
         guard labels.count >= 2, name.lowercased().hasSuffix(".local") || name.lowercased().hasSuffix(".local.") else {

@@ -9,9 +9,9 @@ struct HandshakeRecord: Sendable {
     let roundTrip: Duration
 }
 
-/// What happened while a connection came about, noted moment by moment; the report is made of it.
+/// What happened while a connection came about, with times; the report is made of it.
 ///
-/// Pure: every moment is an argument, in time since boot.
+/// Pure: every time is an argument, in time since boot.
 struct EstablishmentRecord: Sendable {
     typealias Report = NWConnection.EstablishmentReport
 
@@ -40,7 +40,7 @@ struct EstablishmentRecord: Sendable {
         handshakes = []
     }
 
-    /// Addresses are looked for.
+    /// A lookup began.
     mutating func lookUp(by dns: Report.Resolution.DNSProtocol, at now: Duration) {
         lookUp = LookUp(dns: dns, began: now)
     }

@@ -8,7 +8,7 @@ internal import PathModel
 struct FlowRoute: Hashable, Sendable {
     /// The interface that has our address; `nil` when none has it any more.
     var interface: PathInterface?
-    /// Whether packets of the connection get out at this moment.
+    /// Whether packets of the connection can be sent now.
     var isViable = true
     /// Whether the kernel would choose another interface for a new connection.
     var hasBetterPath = false
@@ -33,13 +33,13 @@ struct FlowRoute: Hashable, Sendable {
     }
 }
 
-/// Judges connections by what the kernel has told and would do; pure, the forwarding table is an argument.
+/// Evaluates connections by the kernel's state and route lookups; pure, the forwarding table is an argument.
 struct FlowRouteEvaluator {
     /// Links and addresses.
     let state: KernelState
     /// What interfaces are.
     let classifier: InterfaceJudge
-    /// Asks the forwarding table; `nil` when it cannot be asked.
+    /// Queries the forwarding table; `nil` when it cannot be queried.
     let lookup: (RouteQuery) -> Result<RouteAnswer, RouteFailure>?
 
     /// What the network is to a connection between these ends; one without ends stays on the machine.

@@ -2,7 +2,7 @@
 
 internal import Addressing
 
-/// Which address of a host is tried when: the families in turn, IPv6 first, each a little after the one before
+/// Which address of a host is tried when: alternating families, IPv6 first, each a little after the one before
 /// (RFC 8305, Happy Eyeballs version 2).
 ///
 /// Pure: answers of look-ups and outcomes of attempts in, attempts out; the clock is an argument.
@@ -37,7 +37,7 @@ struct HappyEyeballs: Sendable {
     private var error: NWError
     private(set) var isOver = false
 
-    /// Prepares for the answers of look-ups for these families; the error is told when there is no address, and no look-up
+    /// Prepares for the answers of lookups for these families; the error is reported without an address, when no lookup
     /// says why.
     init(awaiting families: Set<AddressFamily>, delays: Delays = Delays(), error: NWError) {
         awaited = families
@@ -55,7 +55,7 @@ struct HappyEyeballs: Sendable {
     /// A family has no more addresses to come.
     mutating func finished(_ family: AddressFamily, error: NWError? = nil, at now: Duration) -> [Action] {
         awaited.remove(family)
-        // What attempts say tells more than that the other family has no address.
+        // The errors of attempts say more than that the other family has no address.
         if let error, count == 0 { self.error = error }
         return next(at: now)
     }
@@ -78,7 +78,7 @@ struct HappyEyeballs: Sendable {
         return running.sorted().map { .abandon($0) }
     }
 
-    /// Gives up everything that runs at this moment, and goes on with what was not tried yet.
+    /// Cancels everything that runs now, and goes on with what was not tried yet.
     mutating func skip(_ error: NWError, at now: Duration) -> [Action] {
         let abandoned = running.sorted().map { Action.abandon($0) }
         running = []

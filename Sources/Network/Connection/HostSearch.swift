@@ -5,7 +5,7 @@ internal import CLinuxShims
 internal import Glibc
 internal import LinuxIO
 
-/// Looks the addresses of one family of a host up, as any program does: hosts file, name servers, nsswitch.conf(5).
+/// Resolves the addresses of one family of a host, as any program does: hosts file, name servers, nsswitch.conf(5).
 ///
 /// Source: getaddrinfo(3) on a thread of its own, since it waits. Confined to the thread of its loop.
 @safe final class HostSearch {
@@ -36,7 +36,7 @@ internal import LinuxIO
 
     deinit { cancel() }
 
-    /// Gives up; a look-up that is under way ends by itself.
+    /// Gives up; a running lookup ends by itself.
     func cancel() {
         if let registration { loop.unwatch(registration) }
         if let retry { loop.cancel(retry) }

@@ -22,7 +22,7 @@ extension NWConnection {
             public let receivedTransportByteCount: UInt64
             /// How many bytes came that were there already; always 0, Linux does not count them for one connection.
             public let receivedTransportDuplicateByteCount: UInt64
-            /// How many bytes came out of order: Linux counts segments, which are taken for as long as segments of the peer
+            /// How many bytes came out of order: Linux counts segments, assumed to be as long as the peer's segments
             /// usually are (`tcpi_rcv_ooopack`, `tcpi_rcv_mss`).
             public let receivedTransportOutOfOrderByteCount: UInt64
             /// How many bytes the transport has sent, those that were sent again included.
@@ -61,7 +61,7 @@ extension NWConnection {
             self.began = began
         }
 
-        /// Tells what went over the connection since the report was begun, or until the connection was over.
+        /// Reports what was transferred since the report was begun, or until the connection was over.
         ///
         /// It may be called again, for a longer span.
         /// - Parameters:

@@ -10,7 +10,7 @@ extension NWConnection {
         public struct Handshake: Sendable {
             /// The protocol.
             public let definition: NWProtocolDefinition
-            /// How long it took.
+            /// Its duration.
             public let handshakeDuration: TimeInterval
             /// A round trip to the peer: of TCP as the kernel measured it (`tcpi_rtt`), of what is upon TCP the time between
             /// its first words and the first that came of them; 0 where nothing was measured.
@@ -21,7 +21,7 @@ extension NWConnection {
         public struct Resolution: Sendable {
             /// Where an answer came from.
             public enum Source: Hashable, Sendable, CaseIterable {
-                /// It was asked for.
+                /// It was queried.
                 case query
                 /// It was known.
                 case cache
@@ -29,9 +29,9 @@ extension NWConnection {
                 case expiredCache
             }
 
-            /// By what a name server was asked.
+            /// The transport of the DNS query.
             public enum DNSProtocol: Hashable, Sendable, CaseIterable {
-                /// Nobody says: the system's resolver was asked.
+                /// Unknown: the system's resolver was used.
                 case unknown
                 /// UDP, which multicast DNS is.
                 case udp
@@ -45,7 +45,7 @@ extension NWConnection {
 
             /// Where the answer came from.
             public let source: Source
-            /// How long it took.
+            /// Its duration.
             public let duration: TimeInterval
             /// How many addresses came.
             public let endpointCount: Int
@@ -53,7 +53,7 @@ extension NWConnection {
             public let successfulEndpoint: NWEndpoint
             /// The address of this look-up that was the first to be tried.
             public let preferredEndpoint: NWEndpoint
-            /// By what it was asked for.
+            /// The transport of the query.
             public let dnsProtocol: DNSProtocol
         }
 
@@ -75,11 +75,11 @@ extension NWConnection {
         public let proxyEndpoint: NWEndpoint?
     }
 
-    /// Tells how the connection came about.
+    /// Reports how the connection was established.
     ///
     /// - Parameters:
     ///   - queue: Where `completion` is called.
-    ///   - completion: Called once, with `nil` when the connection is not ready at the time of asking and never was.
+    ///   - completion: Called once, with `nil` when the connection is not ready and never was.
     @preconcurrency public func requestEstablishmentReport(
         queue: DispatchQueue,
         completion: @escaping @Sendable (_ report: EstablishmentReport?) -> Void

@@ -19,7 +19,7 @@ extension NWConnection {
 
     /// What is called when content was sent.
     public enum SendCompletion: Sendable {
-        /// Called once: without an error when the kernel has taken all of the content, which is the time for more.
+        /// Called once: without an error when the kernel has accepted all of the content, which is the time for more.
         ///
         /// Whether the peer gets it is not known.
         case contentProcessed(@Sendable (_ error: NWError?) -> Void)

@@ -32,9 +32,9 @@ public final class NWConnection: Sendable {
         var establishment: EstablishmentRecord?
         /// What went until the connection was over, where somebody wants to know.
         var counts: TransferCounts?
-        /// What was asked for before the start.
+        /// Requests made before the start.
         var early: [ConnectionRequest] = []
-        /// What is asked for within ``NWConnection/batch(_:)``.
+        /// Requests made within ``NWConnection/batch(_:)``.
         var batch: [ConnectionRequest]?
         var isCancelling = false
     }
@@ -157,13 +157,13 @@ public final class NWConnection: Sendable {
 
     /// Ends the connection when everything that was sent has gone; the last state is ``State/cancelled``.
     ///
-    /// Receives that wait end with `ECANCELED`. What the peer does not take within 30 seconds is given up.
+    /// Receives that wait end with `ECANCELED`. What the peer does not receive within 30 seconds is given up.
     public func cancel() { cancel(isForced: false) }
 
-    /// Ends the connection at once; the peer of TCP is told by a reset.
+    /// Ends the connection at once; a TCP connection is reset.
     public func forceCancel() { cancel(isForced: true) }
 
-    /// Gives up the addresses that are tried at this moment, and goes on with the next ones; nothing once it is ready.
+    /// Gives up the addresses that are tried now, and goes on with the next ones; nothing once it is ready.
     public func cancelCurrentEndpoint() { submit(.skipEndpoint) }
 
     /// Tries again now, where the connection waits.
@@ -185,7 +185,7 @@ public final class NWConnection: Sendable {
         if !requests.isEmpty { submit(.batch(requests)) }
     }
 
-    /// What a batch has gathered was asked for before what comes now.
+    /// What a batch has gathered precedes what comes now.
     private func handOverBatch() {
         let requests = content.withLock { content -> [ConnectionRequest] in
             guard let requests = content.batch else { return [] }
@@ -200,7 +200,7 @@ public final class NWConnection: Sendable {
     /// How the connection came about; `nil` before it was ready.
     var establishment: EstablishmentRecord? { content.withLock { $0.establishment } }
 
-    /// Tells what went so far, or until the connection was over, once.
+    /// Reports what was transferred so far, or until the connection was over, once.
     func count(_ completion: @escaping @Sendable (TransferCounts) -> Void) {
         let isStarted = content.withLock { $0.queue != nil && $0.state != .cancelled }
         guard isStarted else { return completion(lastCounts) }
@@ -262,7 +262,7 @@ public final class NWConnection: Sendable {
         } catch {
             throw NWError(error)
         }
-        // What is asked for from now on comes after the start, whichever thread that is on.
+        // What is requested from now on comes after the start, whichever thread that is on.
         if opened != nil {
             let isBegun = thread.performNow { engines in
                 guard let start = content.withLock({ Start(&$0, settings, opened, thread) }) else { return }
@@ -299,7 +299,7 @@ public final class NWConnection: Sendable {
             return content.thread
         }
         guard let thread else {
-            // It was never started, or could not be; a start that is under way sees that it is over.
+            // It was never started, or could not be; a running start sees that it is over.
             handle(.state(.cancelled))
             return refuseEarly(.posix(.ECANCELED))
         }
@@ -311,7 +311,7 @@ public final class NWConnection: Sendable {
             if let session = engines.session(self.id, as: ConnectionSession.self) {
                 session.cancel(keeping: thread, isForced: isForced)
             }
-            // One that was accepted and never started has nobody to tell it.
+            // One that was accepted and never started has no events.
             if self.state == .setup { self.handle(.state(.cancelled)) }
         }
         if let serial = content.withLock({ $0.serial }) { serial.gathering(work) } else { work() }

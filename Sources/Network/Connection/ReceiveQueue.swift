@@ -9,12 +9,12 @@ struct ReceivedMessage: Sendable {
     var metadata: [any NWProtocolMetadata] = []
 }
 
-/// What came of a peer and who asked for it: each request is completed exactly once, in the order of asking.
+/// Received content and the pending receives: each receive is completed exactly once, in order.
 ///
-/// Pure. A stream completes a request when it has the least that was asked for, a protocol of messages with every
-/// message; nothing is to be read unless somebody asks (``wanted``).
+/// Pure. A stream completes a request when it has its minimum, a protocol of messages with every
+/// message; nothing is to be read without a pending receive (``wanted``).
 struct ReceiveQueue<Token> {
-    /// How much a program asks for.
+    /// How much a program requests.
     struct Request: Hashable, Sendable {
         /// The least number of bytes; fewer come only with the end.
         let minimum: Int
@@ -23,7 +23,7 @@ struct ReceiveQueue<Token> {
         /// Whether a whole message is wanted, however long; of a stream that is all of it.
         let isMessage: Bool
 
-        /// Bytes within bounds; one byte is the least that can be asked for.
+        /// Bytes within bounds; one byte is the least that can be requested.
         init(minimum: Int, maximum: Int) {
             self.maximum = max(1, maximum)
             self.minimum = min(max(1, minimum), self.maximum)
@@ -71,16 +71,16 @@ struct ReceiveQueue<Token> {
     /// Whether nothing can come any more.
     private(set) var isOver = false
 
-    /// How many bytes that nobody has taken are held.
+    /// How many bytes are buffered.
     var heldBytes: Int { buffered }
 
-    /// How much of the stream may be read now, or how long a message may be; `nil` when nobody has asked for more.
+    /// How much of the stream may be read now, or how long a message may be; `nil` without a pending receive.
     var wanted: Int? {
         guard !isOver, let first = requests.first?.request else { return nil }
         return first.isMessage ? Int.max : first.maximum - buffered
     }
 
-    /// Somebody asks.
+    /// Adds a receive.
     mutating func enqueue(_ request: Request, _ token: Token) {
         requests.append((token, request))
         hasRequests = true
@@ -200,7 +200,7 @@ struct ReceiveQueue<Token> {
         )
     }
 
-    /// Takes bytes off the front; one chunk that fits is handed on as it is.
+    /// Removes bytes from the front; one chunk that fits is handed on as it is.
     private mutating func removeBytes(upTo limit: Int) -> Data {
         var removed = Data()
         while let first = chunks.first, removed.count < limit {

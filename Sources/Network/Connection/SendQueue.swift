@@ -2,7 +2,7 @@
 
 internal import FoundationEssentials
 
-/// What a program sends and the kernel has not taken yet, in order.
+/// What a program sends and the kernel has not accepted yet, in order.
 ///
 /// Pure; the clock is an argument. Content that has expired before its first byte went is dropped.
 struct SendQueue<Token> {

@@ -3,7 +3,7 @@
 internal import CNetworkShims
 internal import Synchronization
 
-/// What went over a connection from its beginning to a moment.
+/// What went over a connection from its beginning to a time.
 struct TransferCounts: Sendable, Hashable {
     /// What the transport has counted.
     struct Transport: Sendable, Hashable {
@@ -18,14 +18,14 @@ struct TransferCounts: Sendable, Hashable {
         var roundTripVariance = Duration.zero
     }
 
-    /// The moment, in time since boot.
+    /// The time, since boot.
     var at = Duration.zero
     var interface: NWInterface?
     var transport = Transport()
     var received: UInt64 = 0
     var sent: UInt64 = 0
 
-    /// What went since another moment; what counts up is a difference, round trips are as they are now.
+    /// What went since another time; what counts up is a difference, round trips are as they are now.
     func report(since first: TransferCounts) -> NWConnection.DataTransferReport {
         let before = first.transport
         let path = NWConnection.DataTransferReport.PathReport(
@@ -84,7 +84,7 @@ extension TransferCounts.Transport {
     }
 }
 
-/// What a report began with, once that is known: before whatever is asked for later.
+/// What a report began with, once that is known: before whatever is requested later.
 final class TransferBaseline: Sendable {
     private let counts = Mutex(TransferCounts())
 

@@ -5,7 +5,7 @@ internal import Netlink
 internal import PathEngine
 internal import PathModel
 
-/// Tells which addresses of this machine can be used, as they come and go; confined to the thread of its engines.
+/// Reports which addresses of this machine can be used, as they come and go; confined to the thread of its engines.
 package final class AddressFollower: PathFollower {
     /// An address, and its interface where it means nothing without.
     package struct Address: Hashable, Sendable {

@@ -51,7 +51,7 @@ final class CallQueue: Sendable {
         if isFirst { plan() }
     }
 
-    /// Whether the queue is to be asked now; notes that it was.
+    /// Whether the queue is to be scheduled now; notes that it was.
     private static func plans(_ pending: inout Pending) -> Bool {
         guard !pending.isPlanned, pending.holds == 0, !pending.calls.isEmpty else { return false }
         pending.isPlanned = true

@@ -11,7 +11,7 @@ internal import Synchronization
 /// ``perform(_:)``; what comes of it goes back through queues, under the locks of the objects.
 package final class EngineThread: Sendable {
     private let loop: EventLoop
-    /// Made and used on the loop's thread only; ``perform(_:)`` is the one way to it.
+    /// Made and used on the loop's thread only; ``perform(_:)`` is the only access.
     private nonisolated(unsafe) var engines: Engines?
 
     /// Starts a thread in the network namespace of the calling one.
@@ -38,10 +38,10 @@ package final class EngineThread: Sendable {
         }
     }
 
-    /// Runs work on the calling thread, in place of the engines' own, when that one has nothing to do and they follow the
+    /// Runs work on the calling thread, instead of the engines' own, when that one is idle and they follow the
     /// path already: what then costs little comes about without a switch to another thread.
     ///
-    /// The caller must be in the namespace of the engines if work opens sockets, and hold no lock that it takes.
+    /// The caller must be in the namespace of the engines if work opens sockets, and hold no lock that it needs.
     /// - Returns: Whether it ran; if not, hand it over by ``perform(_:)``.
     package func performNow(_ work: (Engines) -> Void) -> Bool {
         var hasRun = false
@@ -87,7 +87,7 @@ package final class EngineThread: Sendable {
 
     private static let cookies = Mutex<[Int64: Entry]>([:])
 
-    /// The thread of the namespace of a socket that the calling thread has opened just now, which is cheaper to tell.
+    /// The thread of the namespace of a socket that the calling thread has just opened, which is cheaper to determine.
     package static func current(by socket: Int32) throws(Errno) -> EngineThread {
         let cookie = nwp_flow_namespace(socket)
         if let known = cookies.withLock({ $0[cookie]?.thread }) { return known }
@@ -101,7 +101,7 @@ package final class EngineThread: Sendable {
     }
 }
 
-/// What tells one network namespace from another: the number of the file that stands for it, namespaces(7).
+/// The identity of a network namespace: the number of the file that stands for it, namespaces(7).
 struct NamespaceIdentity: Hashable {
     private let inode: UInt64
 

@@ -22,7 +22,7 @@ package final class Engines {
 
     init(loop: EventLoop) { self.loop = loop }
 
-    /// Closes everything; nobody holds an object any more that could ask for more.
+    /// Closes everything; nobody holds an object any more that could request more.
     func stop() {
         let remaining = sessions.values
         sessions = [:]
@@ -40,10 +40,10 @@ package final class Engines {
         return paths
     }
 
-    /// Whether the path is followed: what asks for it from now on need not wait for a first look.
+    /// Whether the path is followed: new subscribers need not wait for a first update.
     var isWarm: Bool { followsPath && paths.isRunning }
 
-    /// Keeps the thread a moment longer, as a connection is over.
+    /// Keeps the thread a little longer, as a connection is over.
     func linger(_ thread: EngineThread) {
         lastEnd = loop.clock.boot
         guard rested == nil else { return }

@@ -8,7 +8,7 @@ internal import LinuxIO
 enum LoopThread {
     /// Starts a detached thread that serves the loop until it is stopped.
     ///
-    /// It is in the namespaces of the calling thread, and takes no signals: those are for the program.
+    /// It is in the namespaces of the calling thread, and blocks all signals: those are for the program.
     /// - Throws: pthread_create(3)'s error, such as `EAGAIN`.
     static func start(_ loop: EventLoop) throws(Errno) {
         var all = sigset_t()

@@ -9,7 +9,7 @@ internal import PathModel
 
 /// Multicast DNS for everybody in one network namespace: one engine on the interfaces that the path knows.
 ///
-/// Confined to the thread of its loop. Its sockets are open only while somebody looks or is advertised.
+/// Confined to the thread of its loop. Its sockets are open only while somebody browses or advertises.
 package final class MulticastHub {
     /// The engine; hold ``retain()`` while it is used.
     package let engine: MulticastEngine
@@ -45,7 +45,7 @@ package final class MulticastHub {
         return !families.isEmpty && families.isSubset(of: engine.occupiedPorts.map(\.family))
     }
 
-    /// Tells ``isDeaf`` whenever that may have changed, until ``endObserving(_:)``.
+    /// Reports ``isDeaf`` whenever that may have changed, until ``endObserving(_:)``.
     func observe(_ id: UInt64, _ observer: @escaping (_ isDeaf: Bool) -> Void) { observers[id] = observer }
 
     func endObserving(_ id: UInt64) { observers[id] = nil }

@@ -7,13 +7,13 @@ internal import PathEngine
 internal import PathModel
 internal import Providers
 
-/// Is told of changes of the network; confined to the thread of its engines.
+/// Receives changes of the network; confined to the thread of its engines.
 protocol PathFollower: AnyObject {
     /// What it wants to know of the path.
     var question: PathQuestion { get }
     /// Something changed: the path, an interface or an address.
     func networkChanged()
-    /// The kernel told of a link or an address, whether or not that is a change of the path.
+    /// The kernel reported a link or an address, whether or not that is a change of the path.
     func linksChanged()
 }
 
@@ -52,7 +52,7 @@ final class PathHub {
     var onInterfaces: () -> Void = {}
     /// Called when the machine woke up.
     var onResume: () -> Void = {}
-    /// Told with every update.
+    /// Notified of every update.
     private var followers: [UInt64: any PathFollower] = [:]
     /// Answers that were given since the last update, so that many connections share one.
     private var answers: [PathQuestion: SharedPath] = [:]
@@ -72,9 +72,9 @@ final class PathHub {
     /// The core of the engine, while somebody follows it.
     var core: EngineCore? { system?.core }
 
-    /// Tells the answer to a question, within this call and whenever it changes.
+    /// Reports the answer to a question, within this call and whenever it changes.
     ///
-    /// Where the kernel cannot be asked the answer is that there is no interface.
+    /// Where the kernel cannot be queried the answer is that there is no interface.
     func subscribe(_ id: UInt64, to question: PathQuestion, sink: @escaping (Path) -> Void) {
         if system == nil { start() }
         subscribers[id] = Subscriber(question: question, sink: sink)
@@ -96,12 +96,12 @@ final class PathHub {
         if others == 0 { applyQuestions() }
     }
 
-    /// Tells `follower` whenever something of the network changed, until ``unfollow(_:)``.
+    /// Notifies `follower` whenever something of the network changed, until ``unfollow(_:)``.
     ///
-    /// The engine is asked its question meanwhile. It keeps the follower, and nothing running.
+    /// The engine evaluates its question meanwhile. It keeps the follower, and nothing running.
     func follow(_ id: UInt64, _ follower: any PathFollower) {
         followers[id] = follower
-        // The question of everybody is always asked.
+        // The default question is always evaluated.
         guard follower.question != PathQuestion() else { return }
         questions[follower.question, default: 0] += 1
         if questions[follower.question] == 1 { applyQuestions() }
@@ -113,7 +113,7 @@ final class PathHub {
         drop(question)
     }
 
-    /// The answer to a question at this moment.
+    /// The answer to a question now.
     func path(_ question: PathQuestion) -> SharedPath {
         if let known = answers[question] { return known }
         let path = SharedPath(answer(to: question))
@@ -134,7 +134,7 @@ final class PathHub {
         return PathInterface(name: link.name, index: link.index, type: core.judge.type(of: link))
     }
 
-    /// Asks the kernel where a packet would go, while the path is followed.
+    /// Queries the kernel where a packet would go, while the path is followed.
     func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure>? { system?.engine.source.lookup(query) }
 
     /// Lets go of kernel and services.
@@ -185,7 +185,7 @@ final class PathHub {
         for follower in followers.values { follower.networkChanged() }
     }
 
-    /// Tells a subscriber what differs from what it was told before.
+    /// Reports to a subscriber what differs from the last report.
     private func publish(_ id: UInt64, _ path: Path) {
         guard let subscriber = subscribers[id], subscriber.reported != path else { return }
         subscribers[id]?.reported = path
@@ -204,7 +204,7 @@ final class PathHub {
         engine.take(settings)
     }
 
-    /// What is published of a question; one that is new to the engine is asked now.
+    /// What is published of a question; one that is new to the engine is evaluated now.
     private func answer(to question: PathQuestion) -> Path {
         guard let engine = system?.engine else { return Path() }
         if let state = engine.core.monitor(named: question.name), let path = state.tracker.current { return path }

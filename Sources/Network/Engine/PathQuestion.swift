@@ -11,7 +11,7 @@ struct PathQuestion: Hashable, Sendable {
     /// The name of the interface that packets are bound to.
     var interface: String?
 
-    /// The question as the engine takes it, under a name that no other question has.
+    /// The question as the engine needs it, under a name that no other question has.
     var policy: MonitorPolicy {
         guard self != PathQuestion() else { return MonitorPolicy() }
         return MonitorPolicy(

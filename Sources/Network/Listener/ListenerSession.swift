@@ -10,7 +10,7 @@ internal import PathModel
 
 /// What engines do for one listener; confined to their thread.
 final class ListenerSession: EngineSession {
-    /// What is told to the listener.
+    /// The events for the listener.
     enum Event: Sendable {
         /// It listens at this port; 0 for unix sockets.
         case ready(UInt16)
@@ -55,7 +55,7 @@ final class ListenerSession: EngineSession {
         self.sink = sink
     }
 
-    /// Begins to listen, and tells that, or why not.
+    /// Begins to listen, and reports that, or why not.
     func start(advertising service: NWListener.Service?) {
         do throws(NWError) {
             door = try settings.checkServer()
@@ -209,7 +209,7 @@ final class ListenerSession: EngineSession {
     // MARK: - Accepting
 
     private func acceptAll() {
-        // Others of the loop come first; what is left is told again.
+        // Other sources of the loop come first; readiness is level-triggered.
         for _ in 0..<64 {
             guard let registration else { return }
             guard admit() else {

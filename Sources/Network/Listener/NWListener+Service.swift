@@ -27,7 +27,7 @@ extension NWListener {
         public let domain: String?
         /// The data of the TXT record.
         public var txtRecord: Data?
-        /// Whether the listener fails when the name is taken, rather than to choose another one.
+        /// Whether the listener fails when the name is in use, rather than to choose another one.
         public var noAutoRename = false
 
         /// Describes a service.

@@ -5,7 +5,7 @@ internal import Glibc
 internal import LinuxIO
 internal import Synchronization
 
-/// Takes connections by TCP, UDP or a unix socket, and can advertise a service for them.
+/// Accepts connections by TCP, UDP or a unix socket, and can advertise a service for them.
 ///
 /// With UDP each remote address and port is a connection of its own, which begins with its first datagram; with DTLS it
 /// begins when the client has shown by a cookie that datagrams reach it (RFC 6347 section 4.2.1). A listener is in the
@@ -70,7 +70,7 @@ public final class NWListener: Sendable {
 
     /// The service to be advertised while the listener is ready; it may be set at any time.
     ///
-    /// One of the same name, type and domain updates the text, and another one takes the place of the one before.
+    /// One of the same name, type and domain updates the text, and another one replaces the one before.
     public var service: Service? {
         get { content.withLock { $0.service } }
         set {
@@ -85,7 +85,7 @@ public final class NWListener: Sendable {
 
     /// How many connections more are accepted; each one counts it down.
     ///
-    /// At 0 those who connect by TCP wait, and new peers by UDP are not heard, until it is raised.
+    /// At 0 those who connect by TCP wait, and new peers by UDP are ignored, until it is raised.
     public var newConnectionLimit: Int {
         get { content.withLock { $0.limit } }
         set {
@@ -118,7 +118,7 @@ public final class NWListener: Sendable {
 
     /// Begins to listen; only the first call counts.
     ///
-    /// The listener becomes ready, or fails: with `EINVAL` when nobody would be told of connections, with `EADDRINUSE`
+    /// The listener becomes ready, or fails: with `EINVAL` without a handler for connections, with `EADDRINUSE`
     /// when the port is in use, with `kDNSServiceErr_BadParam` or `kDNSServiceErr_NameConflict` when the service cannot
     /// be advertised.
     public func start(queue: DispatchQueue) {
@@ -138,7 +138,7 @@ public final class NWListener: Sendable {
 
     /// Ends the listener for good; connections that it accepted go on.
     ///
-    /// When the last state, ``State/cancelled``, is told, nobody can connect any more and the port is free.
+    /// When the last state, ``State/cancelled``, is reported, nobody can connect any more and the port is free.
     public func cancel() {
         guard change(to: .cancelled) else { return }
         let thread = content.withLock { content in
@@ -219,7 +219,7 @@ public final class NWListener: Sendable {
         if change(to: state) { notify(state) }
     }
 
-    /// Takes a state, unless what there is lasts for good.
+    /// Enters a state, unless what there is lasts for good.
     private func change(to state: State) -> Bool {
         content.withLock { content in
             guard content.state != .cancelled else { return false }

@@ -7,7 +7,7 @@ internal import MulticastDNS
 
 /// The service of one listener on the links; confined to the thread of its engines.
 final class ServiceAdvertisement {
-    /// What is told.
+    /// Its events.
     enum Event {
         /// The change of the registration.
         case changed(NWListener.ServiceRegistrationChange)
@@ -104,7 +104,7 @@ final class ServiceAdvertisement {
         }
     }
 
-    /// Tells under which name the service is there now; `nil` is under none.
+    /// Reports under which name the service is there now; `nil` is under none.
     private func report(_ endpoint: NWEndpoint?) {
         guard endpoint != reported else { return }
         if let reported { sink(.changed(.remove(reported))) }

@@ -8,7 +8,7 @@ final class Locked<Value: Sendable>: Sendable {
 
     init(_ value: Value) { storage = Mutex(value) }
 
-    /// All of it at this moment.
+    /// A copy of the value.
     var value: Value { storage.withLock { $0 } }
 
     /// One part of it.

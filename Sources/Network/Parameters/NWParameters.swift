@@ -12,7 +12,7 @@ public final class NWParameters: Sendable {
         case background
         /// Video that people see each other by.
         case interactiveVideo
-        /// Voice that people hear each other by.
+        /// Conversational voice.
         case interactiveVoice
         /// People wait for it.
         case responsiveData
@@ -32,7 +32,7 @@ public final class NWParameters: Sendable {
         case aggregate
     }
 
-    /// Whether answers of DNS are used that have expired; Linux asks the resolver, which decides.
+    /// Whether answers of DNS are used that have expired; Linux leaves it to the resolver, which decides.
     public enum ExpiredDNSBehavior: Hashable, Sendable, CaseIterable {
         /// As the system has it.
         case systemDefault
@@ -116,7 +116,7 @@ public final class NWParameters: Sendable {
     /// Parameters of their own with the same values.
     public func copy() -> NWParameters { NWParameters(values, defaultProtocolStack.copy()) }
 
-    /// All values at this moment.
+    /// A copy of all values.
     var values: Values { storage.value }
 }
 
@@ -187,7 +187,7 @@ extension NWParameters {
         set { storage[\.allowLocalEndpointReuse] = newValue }
     }
 
-    /// Whether a listener takes connections of hosts on its links only.
+    /// Whether a listener accepts connections of hosts on its links only.
     public var acceptLocalOnly: Bool {
         get { storage[\.acceptLocalOnly] }
         set { storage[\.acceptLocalOnly] = newValue }
@@ -221,13 +221,13 @@ extension NWParameters {
         set { storage[\.allowFastOpen] = newValue }
     }
 
-    /// Whether answers of DNS are used that have expired; Linux asks the resolver, which decides.
+    /// Whether answers of DNS are used that have expired; Linux leaves it to the resolver, which decides.
     public var expiredDNSBehavior: ExpiredDNSBehavior {
         get { storage[\.expiredDNSBehavior] }
         set { storage[\.expiredDNSBehavior] = newValue }
     }
 
-    /// Whether answers of DNS must be signed; Linux asks the resolver, which decides.
+    /// Whether answers of DNS must be signed; Linux leaves it to the resolver, which decides.
     public var requiresDNSSECValidation: Bool {
         get { storage[\.requiresDNSSECValidation] }
         set { storage[\.requiresDNSSECValidation] = newValue }

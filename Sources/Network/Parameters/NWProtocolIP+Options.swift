@@ -40,7 +40,7 @@ extension NWProtocolIP {
         /// The system's defaults.
         public convenience init() { self.init(Values()) }
 
-        /// All values at this moment.
+        /// A copy of all values.
         var values: Values { storage.value }
 
         /// The name of the protocol.
@@ -73,7 +73,7 @@ extension NWProtocolIP {
             set { storage[\.disableFragmentation] = newValue }
         }
 
-        /// Whether the time of arrival is told with a message (`SO_TIMESTAMPNS`).
+        /// Whether the receive time is reported with a message (`SO_TIMESTAMPNS`).
         public var shouldCalculateReceiveTime: Bool {
             get { storage[\.shouldCalculateReceiveTime] }
             set { storage[\.shouldCalculateReceiveTime] = newValue }
@@ -85,7 +85,7 @@ extension NWProtocolIP {
             set { storage[\.localAddressPreference] = newValue }
         }
 
-        /// Whether groups do not hear this machine itself (`IP_MULTICAST_LOOP`).
+        /// Whether multicast is not looped back (`IP_MULTICAST_LOOP`).
         public var disableMulticastLoopback: Bool {
             get { storage[\.disableMulticastLoopback] }
             set { storage[\.disableMulticastLoopback] = newValue }

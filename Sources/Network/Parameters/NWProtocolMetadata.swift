@@ -4,7 +4,7 @@ internal import CNetworkShims
 internal import Glibc
 internal import Synchronization
 
-/// What a protocol is called, so that its metadata can be asked for.
+/// What a protocol is called, so that its metadata can be requested.
 public final class NWProtocolDefinition: Sendable {
     /// The name, such as `tcp`.
     public let name: String
@@ -33,7 +33,7 @@ public protocol NWProtocolMetadata: AnyObject, Sendable {
 }
 
 extension NWProtocolTCP {
-    /// By which metadata of TCP is asked for.
+    /// Identifies metadata of TCP.
     public static let definition = NWProtocolDefinition("tcp")
 
     /// What TCP knows of a connection.
@@ -56,7 +56,7 @@ extension NWProtocolTCP {
 }
 
 extension NWProtocolUDP {
-    /// By which metadata of UDP is asked for.
+    /// Identifies metadata of UDP.
     public static let definition = NWProtocolDefinition("udp")
 
     /// Says that a message is a datagram.
@@ -70,7 +70,7 @@ extension NWProtocolUDP {
 }
 
 extension NWProtocolIP {
-    /// By which metadata of IP is asked for.
+    /// Identifies metadata of IP.
     public static let definition = NWProtocolDefinition("ip")
 
     /// What the Internet Protocol says about a datagram that came.
@@ -104,7 +104,7 @@ extension NWProtocolIP {
         case ect0
         /// Capable, code point 1.
         case ect1
-        /// Congestion was met on the way.
+        /// Congestion experienced.
         case ce
     }
 }
@@ -126,11 +126,11 @@ extension NWParameters.ServiceClass {
     init(codePoint: UInt8) { self = Self.allCases.first { $0.codePoint == codePoint } ?? .bestEffort }
 }
 
-/// The number of a descriptor that one object owns and others look at, also after it was closed.
+/// The number of a descriptor that one object owns and others use, also after it was closed.
 final class SharedDescriptor: Sendable {
     private let number: Mutex<Int32?>
 
-    /// Takes ownership.
+    /// Assumes ownership.
     init(owning number: Int32) { self.number = Mutex(number) }
 
     deinit { close() }

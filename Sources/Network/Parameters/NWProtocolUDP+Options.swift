@@ -14,7 +14,7 @@ extension NWProtocolUDP {
         /// The system's defaults.
         public convenience init() { self.init(Values()) }
 
-        /// All values at this moment.
+        /// A copy of all values.
         var values: Values { storage.value }
 
         /// The name of the protocol.

@@ -25,6 +25,6 @@ extension NWPath {
     /// The hash of everything material, sixteen hexadecimal digits: the `pathId` of nwpath's documents.
     public var linuxIdentity: String { model.pathId }
 
-    /// What works but deserves a look, in the words of nwpath's JSON, such as `degraded`.
+    /// What works but deserves attention, in the words of nwpath's JSON, such as `degraded`.
     public var linuxWarnings: [String] { model.warnings.map(\.rawValue) }
 }

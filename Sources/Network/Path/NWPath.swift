@@ -11,7 +11,7 @@ public struct NWPath: Hashable, Sendable {
         case satisfied
         /// They do not.
         case unsatisfied
-        /// They do not, and something can be brought up on demand.
+        /// They do not, and something can be established on demand.
         case requiresConnection
     }
 
@@ -94,7 +94,7 @@ public struct NWPath: Hashable, Sendable {
     public var supportsIPv4: Bool { model.supportsIPv4 }
     /// Whether IPv6 packets leave.
     public var supportsIPv6: Bool { model.supportsIPv6 }
-    /// Whether a name server can be asked.
+    /// Whether a name server can be queried.
     public var supportsDNS: Bool { model.supportsDNS }
 
     /// How good the link of the first interface is.
@@ -118,7 +118,7 @@ public struct NWPath: Hashable, Sendable {
     /// Whether packets would leave by an interface of this type now.
     ///
     /// Interfaces that are available but not in use do not count, and under a tunnel it is the tunnel that is in use
-    /// (``linuxUnderlyingTypes`` tells what carries it).
+    /// (``linuxUnderlyingTypes`` lists what carries it).
     public func usesInterfaceType(_ type: NWInterface.InterfaceType) -> Bool {
         usedInterfaces.contains { $0.type == type.modelType }
     }

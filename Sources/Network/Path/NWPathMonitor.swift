@@ -5,7 +5,7 @@ internal import LinuxIO
 internal import PathModel
 internal import Synchronization
 
-/// Follows the network path, and tells a handler or a loop of every material change.
+/// Follows the network path, and reports to a handler or a loop every material change.
 ///
 /// All monitors of a process share one engine and one subscription to the kernel. A monitor is in the network namespace
 /// of the thread that makes it. It must be kept: dropping the last reference ends it.
@@ -55,7 +55,7 @@ public final class NWPathMonitor: Sendable {
 
     /// The path as it was last seen.
     ///
-    /// It is true before ``start(queue:)`` as well; a new monitor waits for its first look at the kernel, which takes
+    /// It is true before ``start(queue:)`` as well; a new monitor waits for the first state of the kernel, for
     /// about a millisecond.
     public var currentPath: NWPath {
         if let path = state.withLock({ $0.delivery.current }) { return path }
@@ -66,8 +66,8 @@ public final class NWPathMonitor: Sendable {
     /// Called on the queue of ``start(queue:)`` with the current path soon after the start, and with every one that
     /// differs from the one before.
     ///
-    /// Calls are serial. While the queue is busy paths are not kept: it is told the newest one. A handler that is set
-    /// late is told the current path.
+    /// Calls are serial. While the queue is busy paths are not kept: it receives the newest one. A handler that is set
+    /// late receives the current path.
     @preconcurrency public var pathUpdateHandler: (@Sendable (_ newPath: NWPath) -> Void)? {
         get { state.withLock { $0.handler } }
         set {
@@ -82,7 +82,7 @@ public final class NWPathMonitor: Sendable {
     /// The queue of ``start(queue:)``; `nil` before.
     public var queue: DispatchQueue? { state.withLock { $0.queue } }
 
-    /// Starts to tell the handler; only the first call counts.
+    /// Starts calling the handler; only the first call counts.
     public func start(queue: DispatchQueue) {
         act { state in
             guard state.queue == nil, !state.isCancelled else { return false }
@@ -93,7 +93,7 @@ public final class NWPathMonitor: Sendable {
 
     /// Ends the monitor for good: the handler is not called again, and loops over the monitor end.
     ///
-    /// A call of the handler that another thread is in at this moment runs to its end.
+    /// A call of the handler that another thread is in now runs to its end.
     public func cancel() {
         let streams = state.withLock { state -> [AsyncStream<NWPath>.Continuation] in
             guard !state.isCancelled else { return [] }
@@ -107,7 +107,7 @@ public final class NWPathMonitor: Sendable {
         thread?.perform { [id] engines in engines.paths.unsubscribe(id) }
     }
 
-    // MARK: - Telling
+    // MARK: - Delivery
 
     private func apply(_ path: NWPath) {
         act { state in

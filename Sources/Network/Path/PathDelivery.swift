@@ -1,8 +1,8 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// Decides what a monitor tells its handler: each path once, the newest only, never two equal ones in a row.
+/// Decides which paths a monitor delivers: each path once, the newest only, never two equal ones in a row.
 ///
-/// Pure. At most one call of the handler is under way or on its queue at any time, so that calls are serial even on a
+/// Pure. At most one call of the handler runs or is on its queue at any time, so that calls are serial even on a
 /// concurrent queue.
 struct PathDelivery: Sendable {
     /// The newest path; `nil` before the first one.
@@ -13,7 +13,7 @@ struct PathDelivery: Sendable {
     private var hasHandler = false
     private var isScheduled = false
 
-    /// Takes a path.
+    /// Adds a path.
     /// - Returns: Whether to schedule ``dequeue()`` on the queue.
     mutating func offer(_ path: NWPath) -> Bool {
         guard !isCancelled else { return false }
@@ -28,7 +28,7 @@ struct PathDelivery: Sendable {
         return schedule()
     }
 
-    /// A handler was set, or removed; a new one is told the current path in any case.
+    /// A handler was set, or removed; a new one receives the current path in any case.
     /// - Returns: Whether to schedule ``dequeue()`` on the queue.
     mutating func setHandler(_ isPresent: Bool) -> Bool {
         hasHandler = isPresent
@@ -36,11 +36,11 @@ struct PathDelivery: Sendable {
         return schedule()
     }
 
-    /// Nothing is told any more.
+    /// No more paths are delivered.
     mutating func cancel() { isCancelled = true }
 
     /// The queue came to it.
-    /// - Returns: What to tell the handler; `nil` when there is nothing to tell, which ends the turn.
+    /// - Returns: What to pass to the handler; `nil` when there is nothing, which ends this run.
     mutating func dequeue() -> NWPath? {
         guard isPending, let current else {
             isScheduled = false

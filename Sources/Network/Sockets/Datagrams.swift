@@ -8,7 +8,7 @@ internal import LinuxIO
 
 /// What datagrams bring along.
 enum Datagrams {
-    /// Asks the kernel for our address and the traffic class of what comes.
+    /// Requests our address and the traffic class of what comes.
     static func prepare(_ descriptor: Int32, isIPv6: Bool) {
         let (v4, v6) = (Int32(IPPROTO_IP), Int32(IPPROTO_IPV6))
         _ = nwp_flow_option(descriptor, v4, IP_RECVTOS, 1)
@@ -41,7 +41,7 @@ extension NWError {
 /// One UDP socket and the peers that send to it, each a flow of its own; confined to the thread of its loop.
 ///
 /// When nobody wants new peers any more each of those that are left gets a socket of its own, connected to it, so that
-/// somebody else can have the port: an open socket would take a part of what is sent to that.
+/// somebody else can have the port: an open socket would receive a part of what is sent to that.
 final class DatagramPort {
     /// Who sends, and to which of our addresses.
     private struct Pair: Hashable {
@@ -49,7 +49,7 @@ final class DatagramPort {
         let local: SocketEnd?
     }
 
-    /// Told of a peer that was not known, with its first datagram; the answer is whether it is wanted.
+    /// Called for an unknown peer, with its first datagram; the answer is whether it is wanted.
     var onPeer: ((PeerFlow, Data) -> Bool)?
     /// Our end.
     let local: SocketEnd
@@ -62,7 +62,7 @@ final class DatagramPort {
     private var peers: [Pair: PeerFlow] = [:]
     private var isWriting = false
 
-    /// Takes ownership of a bound socket; `prepare` sets the options of another one.
+    /// Assumes ownership of a bound socket; `prepare` sets the options of another one.
     /// - Throws: epoll_ctl(2)'s error; the socket is closed then.
     init(
         owning number: Int32,
@@ -137,7 +137,7 @@ final class DatagramPort {
             expectWriting(false)
             for peer in peers.values { peer.onReadiness(.writable) }
         }
-        // What is left is told again; others of the loop come first.
+        // Readiness is level-triggered; other sources of the loop come first.
         for _ in 0..<64 where registration != nil && !receive() { return }
     }
 
@@ -145,7 +145,7 @@ final class DatagramPort {
     /// - Returns: Whether there may be more.
     private func receive() -> Bool {
         var datagram = nwp_flow_datagram()
-        // An error is that of a datagram to one peer, which UDP does not tell apart: it was taken off with this call.
+        // An error is that of a datagram to one peer, which UDP does not identify: this call cleared it.
         let result = Result { () throws(NWError) in
             unsafe try buffer.fill(upTo: ReadBuffer.capacity) { start, count in
                 unsafe nwp_flow_receive(number, start, count, &datagram)
@@ -183,7 +183,7 @@ final class DatagramPort {
             }
         }
         var count = send()
-        // That an earlier datagram was refused is told in place of sending this one.
+        // That an earlier datagram was refused is reported instead of sending this one.
         if count == -Int(ECONNREFUSED) { count = send() }
         guard count >= 0 else {
             let error = Errno(Int32(count))

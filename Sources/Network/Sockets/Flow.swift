@@ -3,7 +3,7 @@
 internal import FoundationEssentials
 internal import LinuxIO
 
-/// An open way to one peer; confined to the thread of its loop.
+/// An open flow to one peer; confined to the thread of its loop.
 protocol Flow: AnyObject {
     /// Whether it is a stream; else content goes in messages.
     var isStream: Bool { get }
@@ -17,7 +17,7 @@ protocol Flow: AnyObject {
     var metadata: [any NWProtocolMetadata] { get }
     /// What protocols upon the transport did until content could be exchanged, the lowest first.
     var handshakes: [HandshakeRecord] { get }
-    /// What the transport has counted so far; `nil` when it cannot be asked any more.
+    /// What the transport has counted so far; `nil` when it is gone.
     var transport: TransferCounts.Transport? { get }
     /// Called when something that was expected can be done, or the flow broke.
     var onReadiness: (EventLoop.Readiness) -> Void { get set }
@@ -35,22 +35,22 @@ protocol Flow: AnyObject {
     func write(_ message: Data, with metadata: [any NWProtocolMetadata]) throws(NWError) -> Int?
     /// Why a message cannot be sent, without harm to others; `nil` when it can.
     func refusal(of message: Data, with metadata: [any NWProtocolMetadata]) -> NWError?
-    /// Whether something may have come that ``onReadiness`` does not tell of any more.
+    /// Whether something may have come that ``onReadiness`` does not report any more.
     var mayHoldInput: Bool { get }
-    /// Whether something was taken by ``write(_:)`` that has not left yet.
+    /// Whether something was accepted by ``write(_:)`` that has not left yet.
     var hasOutput: Bool { get }
-    /// Writes what was taken before, as far as there is room.
+    /// Writes what was accepted before, as far as there is room.
     func flush() throws(NWError)
-    /// The error that waits to be told, once; reading does not tell it after the peer's end.
+    /// The pending error, once; reading does not report it after the peer's end.
     func pendingError() -> NWError?
     /// Says what ``onReadiness`` is waited for with.
     func expect(reading: Bool, writing: Bool)
-    /// Tells the peer that nothing follows.
+    /// Shuts down writing.
     func finishWriting()
-    /// Takes leave of the peer, when the program is done and all that it sent has gone.
-    /// - Returns: Whether nothing more is to be waited for; ``onReadiness`` tells when to ask again.
+    /// Closes the flow in its protocol, once the program is done and everything was sent.
+    /// - Returns: Whether nothing more is to be waited for; ``onReadiness`` tells when to call again.
     func finishClose() -> Bool
-    /// Lets go of the socket; with `isAbrupt` the peer is told that data was lost.
+    /// Closes the socket; with `isAbrupt` by a reset.
     func close(isAbrupt: Bool)
 }
 

@@ -119,7 +119,7 @@ struct FlowSettings: Sendable {
         }
     }
 
-    /// How long an attempt may take; `nil` leaves it to the kernel.
+    /// The timeout of an attempt; `nil` leaves it to the kernel.
     var attemptLimit: Duration? {
         guard case .tcp(let tcp) = transport, tcp.connectionTimeout > 0 else { return nil }
         return .seconds(tcp.connectionTimeout)
@@ -135,7 +135,7 @@ struct FlowSettings: Sendable {
             || values.prohibitedInterfaces?.isEmpty == false || values.prohibitedInterfaceTypes?.isEmpty == false
     }
 
-    /// What is asked of the path.
+    /// The question for the path.
     var pathQuestion: PathQuestion {
         guard limitsInterfaces else { return PathQuestion() }
         let filter = InterfaceFilter(values)
@@ -148,7 +148,7 @@ struct FlowSettings: Sendable {
 }
 
 extension FlowSettings {
-    /// Sets the options of a socket of the Internet; one of IPv6 takes those of both families, and what an old kernel does
+    /// Sets the options of an Internet socket; one of IPv6 gets those of both families, and what an old kernel does
     /// not know is left out.
     func apply(to descriptor: Int32, isIPv6: Bool) {
         let socket = SocketOptions(descriptor: descriptor)

@@ -49,7 +49,7 @@ extension SocketEnd {
         self.init(address: address, scope: end.scope, port: end.port)
     }
 
-    /// The end as shims take it.
+    /// The end as shims need it.
     var shim: nwp_end {
         var end = nwp_end()
         let bytes = address.bytes

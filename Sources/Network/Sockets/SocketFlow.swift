@@ -24,7 +24,7 @@ final class SocketFlow: Flow {
     /// What TCP does not count: datagrams, and bytes of unix sockets.
     private var counted = TransferCounts.Transport()
 
-    /// Takes ownership of a connected, non-blocking socket, whose peer may be known.
+    /// Assumes ownership of a connected, non-blocking socket, whose peer may be known.
     /// - Throws: epoll_ctl(2)'s error; the socket is closed then.
     init(
         owning number: Int32,
@@ -63,7 +63,7 @@ final class SocketFlow: Flow {
         let (level, option) = isIPv6 ? (Int32(IPPROTO_IPV6), IPV6_MTU) : (Int32(IPPROTO_IP), IP_MTU)
         let limit = nwp_flow_value(number, level, option)
         let header = isIPv6 ? 48 : 28
-        // RFC 8085 section 3.2: what the path takes unfragmented, and what a datagram can have at most.
+        // RFC 8085 section 3.2: what the path carries unfragmented, and what a datagram can have at most.
         return limit > 0 ? min(Int(limit), 65_535 + (isIPv6 ? 40 : 0)) - header : 65_507
     }
 
@@ -139,7 +139,7 @@ final class SocketFlow: Flow {
 
     private func handle(_ readiness: EventLoop.Readiness) {
         onReadiness(readiness)
-        // Nobody reads any more, and the kernel would go on to tell that both directions are closed, or broken.
+        // Nobody reads any more, and the kernel would report forever that both directions are closed, or broken.
         guard !readiness.isDisjoint(with: [.peerClosed, .failed]), let registration, registeredEvents.isEmpty else {
             return
         }

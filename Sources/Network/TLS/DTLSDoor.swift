@@ -18,7 +18,7 @@ final class DTLSDoor {
         session = try TLSSession(options, peerName: nil, isServer: true, longestDatagram: 280)
     }
 
-    /// Judges the first datagram of somebody unknown.
+    /// Evaluates the first datagram of an unknown peer.
     /// - Returns: Whether it is a client's, with the cookie that was made for it; `answer` is called with the cookie
     ///   where it has none.
     func admits(_ datagram: Data, from peer: SocketEnd, answer: (Data) -> Void) -> Bool {

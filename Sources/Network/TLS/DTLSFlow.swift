@@ -7,7 +7,7 @@ internal import LinuxIO
 /// DTLS upon datagrams: each message is one record in a datagram of its own; confined to the thread of its loop.
 ///
 /// What is not the peer's, or came before, is dropped without a word (RFC 6347 sections 4.1.2.6 and 4.1.2.7). It reads
-/// ahead of the program by one message: a peer that missed the end of the handshake is told again (section 4.2.4), also
+/// ahead of the program by one message: a peer that missed the end of the handshake gets it again (section 4.2.4), also
 /// while nobody receives.
 final class DTLSFlow: TLSFlow {
     /// What was read ahead.
@@ -18,11 +18,11 @@ final class DTLSFlow: TLSFlow {
 
     /// What a record holds at most, in bytes (RFC 6347 section 4.1).
     private static let longestContent = 1 << 14
-    /// How many datagrams in a row may be nothing, before others have their turn; as many as a ``PeerFlow`` holds.
+    /// How many datagrams in a row may be nothing, before other flows are served; as many as a ``PeerFlow`` holds.
     private static let mostFed = 1024
 
-    /// How long a datagram of the handshake may be, in bytes: what the path is known to take, and no more than any path
-    /// of IPv6 takes (RFC 8200 section 5: 1280, less both headers), because one that swallows long ones may not say so.
+    /// How long a datagram of the handshake may be, in bytes: what the path is known to carry, at most what any path
+    /// of IPv6 does (RFC 8200 section 5: 1280, less both headers), because one that swallows long ones may not say so.
     static func longestHandshakeDatagram(upon flow: any Flow) -> Int32 {
         Int32(max(280, min(flow.maximumDatagramSize, 1280 - 48)))
     }
@@ -87,7 +87,7 @@ final class DTLSFlow: TLSFlow {
             do throws(NWError) {
                 try send()
             } catch {
-                // What cannot leave now counts as lost on the way.
+                // What cannot leave now counts as lost in transit.
                 guard error.concernsOneDatagram else { throw error }
             }
         } while output.isEmpty && loadNext()

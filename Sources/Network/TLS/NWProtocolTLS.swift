@@ -2,7 +2,7 @@
 
 /// Transport Layer Security, by OpenSSL: TLS upon TCP, and DTLS upon UDP.
 public enum NWProtocolTLS {
-    /// By which metadata of TLS is asked for.
+    /// Identifies metadata of TLS.
     public static let definition = NWProtocolDefinition("tls")
 
     /// How TLS behaves: TLS 1.2 and 1.3 or DTLS 1.2, and a peer whose certificate leads to an authority of the system.
@@ -24,7 +24,7 @@ public enum NWProtocolTLS {
 
     /// What both ends of a connection agreed upon.
     public final class Metadata: NWProtocolMetadata {
-        /// What functions that begin with `sec_protocol_metadata_` tell.
+        /// What functions that begin with `sec_protocol_metadata_` return.
         public let securityProtocolMetadata: sec_protocol_metadata_t
 
         init(_ metadata: sec_protocol_metadata_t) { securityProtocolMetadata = metadata }

@@ -23,7 +23,7 @@ public final class sec_identity_t: Sendable {
     package let certificates: Data
     package let key: Data
 
-    /// Takes an identity in PEM, which is what Linux keeps: there is no keychain to take it from.
+    /// Reads an identity in PEM, which is what Linux keeps: there is no keychain.
     /// - Parameters:
     ///   - linuxCertificates: The certificate, and those that lead to its authority.
     ///   - privateKey: The private key of the first one, not encrypted.
@@ -33,7 +33,7 @@ public final class sec_identity_t: Sendable {
     }
 }
 
-/// What is to be judged: the certificates of a peer, and what the usual checks say.
+/// What is to be evaluated: the certificates of a peer, and what the usual checks say.
 public final class sec_trust_t: Sendable {
     /// The chain in DER, the peer's own certificate first.
     public let linuxCertificates: [Data]
@@ -49,24 +49,24 @@ public final class sec_trust_t: Sendable {
     }
 }
 
-/// What is to be judged, as Apple's Security framework calls it.
+/// What is to be evaluated, as Apple's Security framework calls it.
 public typealias SecTrust = sec_trust_t
 
-/// What is to be judged, for functions of Apple's Security framework.
+/// What is to be evaluated, for functions of Apple's Security framework.
 @unsafe public func sec_trust_copy_ref(_ trust: sec_trust_t) -> Unmanaged<SecTrust> { unsafe .passRetained(trust) }
 
-/// Asks whether the usual checks trust a chain: those of OpenSSL with the authorities of the system, and the name.
+/// Returns whether the usual checks trust a chain: those of OpenSSL with the authorities of the system, and the name.
 /// - Parameters:
 ///   - trust: The chain.
-///   - error: Always `nil`; ``sec_trust_t/linuxError`` tells why not.
+///   - error: Always `nil`; ``sec_trust_t/linuxError`` says why not.
 /// - Returns: Whether they do.
 public func SecTrustEvaluateWithError(_ trust: SecTrust, _ error: Never?) -> Bool {
     trust.linuxError == nil
 }
 
-/// Takes the verdict of a verify block; to be called once.
+/// Receives the result of a verify block; to be called once.
 public typealias sec_protocol_verify_complete_t = @Sendable (_ isTrusted: Bool) -> Void
-/// Judges the certificate of a peer instead of the usual checks.
+/// Evaluates the certificate of a peer instead of the usual checks.
 public typealias sec_protocol_verify_t =
     @Sendable (
         _ metadata: sec_protocol_metadata_t, _ trust: sec_trust_t, _ complete: @escaping sec_protocol_verify_complete_t
@@ -90,7 +90,7 @@ public final class sec_protocol_options_t: Sendable {
 
     init(_ values: Values = Values()) { storage = Locked(values) }
 
-    /// All values at this moment.
+    /// A copy of all values.
     var values: Values { storage.value }
 
     /// PEM: the authorities to be trusted instead of those of the system, which are in `/etc/ssl/certs`.
@@ -100,7 +100,7 @@ public final class sec_protocol_options_t: Sendable {
     }
 }
 
-/// Sets the name that the peer's certificate must have, and that it is told (SNI); by default that of the endpoint.
+/// Sets the name that the peer's certificate must have, and that is sent as SNI; by default that of the endpoint.
 public func sec_protocol_options_set_tls_server_name(_ options: sec_protocol_options_t, _ server_name: String) {
     options.storage[\.serverName] = server_name
 }
@@ -134,8 +134,8 @@ public func sec_protocol_options_set_local_identity(_ options: sec_protocol_opti
     options.storage[\.identity] = identity
 }
 
-/// Sets whether the peer must have a certificate: a client always checks that of the server unless it is told `false`,
-/// and a listener asks for one only when it is told `true`.
+/// Sets whether the peer must have a certificate: a client always checks that of the server unless `false`,
+/// and a listener requests one only with `true`.
 public func sec_protocol_options_set_peer_authentication_required(
     _ options: sec_protocol_options_t,
     _ peer_authentication_required: Bool
@@ -144,7 +144,7 @@ public func sec_protocol_options_set_peer_authentication_required(
     options.storage[\.requiresClient] = peer_authentication_required
 }
 
-/// Sets who judges the peer's certificate instead of the usual checks; the block is called on the queue.
+/// Sets who evaluates the peer's certificate instead of the usual checks; the block is called on the queue.
 public func sec_protocol_options_set_verify_block(
     _ options: sec_protocol_options_t,
     _ verify_block: @escaping sec_protocol_verify_t,
@@ -153,7 +153,7 @@ public func sec_protocol_options_set_verify_block(
     options.storage[\.verify] = (verify_block, verify_block_queue)
 }
 
-/// What both ends agreed upon, asked for by functions that begin with `sec_protocol_metadata_`.
+/// What both ends agreed upon, returned by functions that begin with `sec_protocol_metadata_`.
 public final class sec_protocol_metadata_t: Sendable {
     let version: UInt16
     let cipher: UInt16
@@ -175,7 +175,7 @@ public final class sec_protocol_metadata_t: Sendable {
     public var linuxCipherSuite: UInt16 { cipher }
     /// What is spoken on top of TLS; `nil` when nothing was agreed upon.
     public var linuxApplicationProtocol: String? { applicationProtocol }
-    /// The name of the server that was asked for.
+    /// The name of the server that was requested.
     public var linuxServerName: String? { serverName }
 }
 

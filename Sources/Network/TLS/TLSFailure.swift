@@ -1,6 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// Why TLS failed, as OpenSSL tells it; pure.
+/// Why TLS failed, as OpenSSL reports it; pure.
 struct TLSFailure: Hashable, Sendable {
     /// What the checks of the certificate said (`X509_V_ERR_*`); 0 when there was nothing to be said.
     var verification: Int32 = 0

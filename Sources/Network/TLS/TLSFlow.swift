@@ -33,14 +33,14 @@ class TLSFlow: Flow {
     private var answered: Duration?
     private var shaken: Duration?
 
-    /// How long the handshake may take, without the time for judging.
+    /// How long the handshake may last, without the evaluation of trust.
     private static let longestHandshake = Duration.seconds(30)
-    /// How much may wait for the wire before nothing more is taken.
+    /// How much may wait for the wire before nothing more is accepted.
     private static let mostOutput = 1 << 16
 
     /// Prepares a handshake upon an open flow.
     /// - Throws: ``errSSLBadConfiguration`` when the options make no sense, ``errSSLHostNameMismatch`` when there is no
-    ///   name that a certificate could have, and nobody else judges it.
+    ///   name that a certificate could have, and no verify block.
     required init(
         _ flow: any Flow,
         options: sec_protocol_options_t.Values,
@@ -77,7 +77,7 @@ class TLSFlow: Flow {
 
     var handshakes: [HandshakeRecord] {
         guard let began, let shaken else { return flow.handshakes }
-        // Whoever is asked first sees no round trip.
+        // The server sees no round trip.
         let roundTrip = isServer ? .zero : (answered ?? shaken) - began
         let own = HandshakeRecord(
             definition: NWProtocolTLS.definition,
@@ -154,7 +154,7 @@ class TLSFlow: Flow {
         return true
     }
 
-    /// Asks whoever is to judge the peer's certificate.
+    /// Calls whoever is to evaluate the peer's certificate.
     private func evaluateTrust() -> Bool {
         let metadata = session.metadata(serverName: peerName)
         agreed = metadata
@@ -223,7 +223,7 @@ class TLSFlow: Flow {
         try? flush()
     }
 
-    /// Whether the peer is to be told that nothing follows; before content goes, the end of a stream says enough.
+    /// Whether the peer is to get a close-notify alert; before content goes, the end of a stream says enough.
     private var owesLastWord: Bool {
         switch progress {
         case .handshaking: false

@@ -15,7 +15,7 @@ internal import FoundationEssentials
         case end
     }
 
-    /// How much is read, and taken for the wire, in one call: as much as a record has (RFC 8446 section 5.1), and more.
+    /// How much is read, and written to the wire, in one call: at least one record (RFC 8446 section 5.1).
     private static let piece = 1 << 16
 
     private let raw: OpaquePointer
@@ -82,12 +82,12 @@ internal import FoundationEssentials
 
     // MARK: - Wire
 
-    /// Takes bytes of the wire.
+    /// Passes in bytes of the wire.
     func feed(_ bytes: Data) {
         unsafe bytes.withUnsafeBytes { unsafe nwp_tls_feed(raw, $0.baseAddress, $0.count) }
     }
 
-    /// Takes all bytes for the wire, or of DTLS the next datagram; none when there is nothing to be sent.
+    /// Removes and returns all bytes for the wire, or of DTLS the next datagram; none when there is nothing to be sent.
     func drainOutput() -> Data {
         let count = unsafe nwp_tls_output(raw)
         guard count > 0 else { return Data() }
@@ -107,7 +107,7 @@ internal import FoundationEssentials
 
     // MARK: - Datagrams
 
-    /// Asks for a cookie from a client of DTLS whose first datagram this is, or finds the right one in it; keeps nothing
+    /// Requests a cookie from a client of DTLS whose first datagram this is, or finds the right one in it; keeps none
     /// of either (RFC 6347 section 4.2.1).
     /// - Returns: Whether it has the cookie that was made for this peer.
     func admits(_ datagram: Data, from peer: [UInt8]) -> Bool {
@@ -116,7 +116,7 @@ internal import FoundationEssentials
         }
     }
 
-    /// How long the peer's answer to what the handshake of DTLS said last may take, before it is said again (RFC 6347
+    /// How long the peer's answer to what the handshake of DTLS sent last is awaited, before it is said again (RFC 6347
     /// section 4.2.4: a second, and each time twice as long); `nil` when nothing is to be answered.
     ///
     /// OpenSSL reads the system's clock here, which may be set: a step back delays what is said again.
@@ -155,7 +155,7 @@ internal import FoundationEssentials
         guard result == 0 else { throw Self.error(failure) }
     }
 
-    /// Tells the peer that nothing follows.
+    /// Sends a close-notify alert.
     func finish() { unsafe nwp_tls_finish(raw) }
 
     private static func error(_ failure: nwp_tls_failure) -> NWError {

@@ -7,7 +7,7 @@ public import FoundationEssentials
 public protocol IPAddress: Hashable, Sendable, CustomDebugStringConvertible {
     /// Reads an address literal, with an interface behind a `%` where there is one.
     init?(_ string: String)
-    /// Takes the bytes of an address in network order, and the interface it is valid on.
+    /// Makes an address of bytes in network order, and the interface it is valid on.
     init?(_ rawValue: Data, _ interface: NWInterface?)
     /// The bytes in network order: 4 or 16.
     var rawValue: Data { get }

@@ -22,7 +22,7 @@ public struct IPv4Address: IPAddress {
         self.init(value: value, interface: literal.interface)
     }
 
-    /// Takes four bytes in network order.
+    /// Makes an address of four bytes in network order.
     /// - Returns: `nil` for any other number of bytes.
     public init?(_ rawValue: Data, _ interface: NWInterface? = nil) {
         guard rawValue.count == 4 else { return nil }

@@ -36,7 +36,7 @@ public struct IPv6Address: IPAddress {
         self.init(value: value, interface: literal.interface)
     }
 
-    /// Takes sixteen bytes in network order.
+    /// Makes an address of sixteen bytes in network order.
     /// - Returns: `nil` for any other number of bytes.
     public init?(_ rawValue: Data, _ interface: NWInterface? = nil) {
         guard rawValue.count == 16 else { return nil }

@@ -5,7 +5,7 @@ internal import Addressing
 extension NWEndpoint {
     /// A host: a name or an address.
     public enum Host: Hashable, Sendable {
-        /// A name to be looked up, and the interface to look on (`nil` is any).
+        /// A host name, and the interface to use (`nil` is any).
         case name(String, NWInterface?)
         /// An IPv4 address.
         case ipv4(IPv4Address)

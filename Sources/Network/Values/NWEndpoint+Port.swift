@@ -10,7 +10,7 @@ extension NWEndpoint {
 
         init(_ number: UInt16) { rawValue = number }
 
-        /// Takes a number; every number is one.
+        /// Makes a port of a number; every number is one.
         public init?(rawValue: UInt16) { self.rawValue = rawValue }
 
         /// Reads a number, or the name of a service such as `http`.
@@ -57,7 +57,7 @@ extension NWEndpoint {
 }
 
 extension NWEndpoint.Port: ExpressibleByIntegerLiteral {
-    /// Takes a number.
+    /// Makes a port of a number.
     public init(integerLiteral value: UInt16) { self.init(value) }
 }
 

@@ -7,7 +7,7 @@ internal import Addressing
 public enum NWEndpoint: Hashable, Sendable {
     /// A host and a port.
     case hostPort(host: Host, port: Port)
-    /// A service of DNS Service Discovery, and the interface to look for it on (`nil` is any).
+    /// A service of DNS Service Discovery, and the interface to use (`nil` is any).
     case service(name: String, type: String, domain: String, interface: NWInterface?)
     /// A unix stream socket at a path.
     case unix(path: String)

@@ -8,7 +8,7 @@ public enum NWError: Error, Hashable, Sendable {
     /// The kernel said so.
     ///
     /// Indirect because the code's size is known only at run time: every state that may hold an error would be copied and
-    /// compared by asking the runtime.
+    /// compared through the runtime.
     indirect case posix(POSIXErrorCode)
     /// A name or a service could not be looked up or registered.
     case dns(DNSServiceErrorType)

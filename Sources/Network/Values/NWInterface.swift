@@ -121,7 +121,7 @@ extension NWInterface.InterfaceType {
 
 extension NWInterface {
     /// Finds the interface of a name or, written as a number, of an index, in the namespace of the calling thread.
-    /// - Returns: `nil` when there is none, or when the kernel cannot be asked.
+    /// - Returns: `nil` when there is none, or when the kernel cannot be queried.
     init?(named text: some StringProtocol) {
         let names = InterfaceNames.kernel
         guard let index = names.index(String(text)) ?? Int(text) else { return nil }

@@ -70,7 +70,7 @@ public struct NWTXTRecord: Sendable {
         offset(of: key).map { entries[$0].value }
     }
 
-    /// Sets what a key stands for; a key that is there keeps its place and its spelling.
+    /// Sets what a key stands for; a key that is there keeps its position and its spelling.
     /// - Returns: `false` when the key is not valid, or the entry too long.
     @discardableResult
     public mutating func setEntry(_ value: Entry, for key: String) -> Bool {
@@ -157,7 +157,7 @@ extension NWTXTRecord: Hashable {
 extension NWTXTRecord: Collection {
     /// A key and what it stands for.
     public typealias Element = (key: String, value: Entry)
-    /// The place of an entry; valid until the record is changed.
+    /// The position of an entry; valid until the record is changed.
     public struct Index: Hashable, Comparable, Sendable {
         let offset: Int
 
@@ -165,13 +165,13 @@ extension NWTXTRecord: Collection {
         public static func < (left: Index, right: Index) -> Bool { left.offset < right.offset }
     }
 
-    /// The place of the first entry.
+    /// The position of the first entry.
     public var startIndex: Index { Index(offset: 0) }
-    /// The place behind the last entry.
+    /// The position behind the last entry.
     public var endIndex: Index { Index(offset: entries.count) }
-    /// The place behind a place.
+    /// The position behind a position.
     public func index(after index: Index) -> Index { Index(offset: index.offset + 1) }
-    /// The entry at a place.
+    /// The entry at a position.
     public subscript(position: Index) -> Element { entries[position.offset] }
 }
 

@@ -9,7 +9,7 @@ extension NWProtocolWebSocket {
             let queue: DispatchQueue
             let handler: @Sendable (NWError?) -> Void
 
-            /// Tells that the pong came, or why none will.
+            /// Reports that the pong came, or why none will.
             func notify(_ error: NWError?) { queue.async { handler(error) } }
         }
 
@@ -53,7 +53,7 @@ extension NWProtocolWebSocket {
         /// The header fields of the server's answer that are not the handshake's own; `nil` without a handshake.
         public var additionalServerHeaders: [(String, String)]? { agreement.headers }
 
-        /// Sets who is told of the pong to a ping, once it was sent: without an error when it came, with one when the
+        /// Sets the handler of the pong to a ping, once it was sent: without an error when it came, with one when the
         /// connection was over before.
         ///
         /// Such a pong is not received as a message.

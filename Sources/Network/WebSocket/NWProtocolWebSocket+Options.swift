@@ -25,7 +25,7 @@ extension NWProtocolWebSocket {
         /// The defaults, for a version of the protocol.
         public convenience init(_ version: Version = .version13) { self.init(Values()) }
 
-        /// All values at this moment.
+        /// A copy of all values.
         var values: Values { storage.value }
 
         /// The name of the protocol.
@@ -42,7 +42,7 @@ extension NWProtocolWebSocket {
 
         /// The longest message in bytes that is received; 0 is no limit.
         ///
-        /// A longer one makes the connection fail with `EMSGSIZE` before it was read; the peer is told 1009.
+        /// A longer one makes the connection fail with `EMSGSIZE` before it was read; the peer gets 1009.
         public var maximumMessageSize: Int {
             get { storage[\.maximumMessageSize] }
             set { storage[\.maximumMessageSize] = max(0, newValue) }
@@ -56,7 +56,7 @@ extension NWProtocolWebSocket {
 
         /// Sets header fields of a client's request, such as `Origin` or `Authorization`.
         ///
-        /// `Host` takes the place of that of the endpoint, `Sec-WebSocket-Protocol` offers subprotocols, and other
+        /// `Host` replaces that of the endpoint, `Sec-WebSocket-Protocol` offers subprotocols, and other
         /// fields of the handshake itself are left out. A field that would break its line makes the connection fail with
         /// `EINVAL`.
         public func setAdditionalHeaders(_ headers: [(name: String, value: String)]) {
@@ -80,7 +80,7 @@ extension NWProtocolWebSocket {
             storage[\.requestHandler] = (queue, handler)
         }
 
-        /// Sets who is told how a server has answered, also when it refused; called on the engines' thread.
+        /// Sets who is notified how a server has answered, also when it refused; called on the engines' thread.
         package func setAnswerHandler(
             _ handler: @escaping @Sendable (_ status: Int, _ fields: [(name: String, value: String)]) -> Void
         ) {

@@ -5,7 +5,7 @@
 /// Put its options upon the other protocols:
 /// `parameters.defaultProtocolStack.applicationProtocols.insert(NWProtocolWebSocket.Options(), at: 0)`.
 public enum NWProtocolWebSocket {
-    /// By which metadata of WebSocket is asked for.
+    /// Identifies metadata of WebSocket.
     public static let definition = NWProtocolDefinition("websocket")
 
     /// A version of the protocol.
@@ -24,9 +24,9 @@ public enum NWProtocolWebSocket {
         case binary = 2
         /// The end, with a code and a reason.
         case close = 8
-        /// The wish for a sign of life.
+        /// A ping.
         case ping = 9
-        /// A sign of life.
+        /// A pong.
         case pong = 10
     }
 

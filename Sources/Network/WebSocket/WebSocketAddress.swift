@@ -11,7 +11,7 @@ struct WebSocketAddress: Hashable, Sendable {
     /// Path and query.
     let target: String
 
-    /// The place of an endpoint; one without a name is that of the peer's address.
+    /// The address of an endpoint; one without a name is that of the peer's address.
     init(_ endpoint: NWEndpoint, remote: SocketEnd?, isSecure: Bool) {
         let usual: UInt16 = isSecure ? 443 : 80
         switch endpoint {

@@ -7,7 +7,7 @@ internal import WebSocketWire
 
 /// WebSocket messages upon a stream; confined to the thread of its loop.
 ///
-/// It reads ahead of the program by one message, so that pings are answered, pongs are noticed and a close is heard while
+/// It reads ahead of the program by one message, so that pings are answered, and pongs and a close are received while
 /// nobody receives.
 final class WebSocketFlow: Flow {
     private enum Progress {
@@ -43,14 +43,14 @@ final class WebSocketFlow: Flow {
     private var shaken: Duration?
     private var nextTick: EventLoop.Timer?
 
-    /// How long the peer may take for its part of the handshake.
+    /// How long the peer has for its part of the handshake.
     private static let longestHandshake = Duration.seconds(30)
-    /// How long the peer may take to answer a close, once the program is done with the connection.
+    /// How long the peer has to answer a close, once the program is done with the connection.
     private static let longestLeave = Duration.seconds(1)
-    /// How often it reads before others have their turn.
+    /// How often it reads before other flows are served.
     private static let iterations = 16
 
-    /// Prepares a handshake upon an open flow; the place is what a client asks for, and `nil` for a server.
+    /// Prepares a handshake upon an open flow; the address is what a client requests, and `nil` for a server.
     /// - Throws: `EINVAL` when header fields would break the request.
     init(
         _ flow: any Flow,
@@ -100,7 +100,7 @@ final class WebSocketFlow: Flow {
         guard case .established = progress else { return onReadiness(readiness) }
         advance()
         followEnd()
-        // Whoever does not receive hears of the end nevertheless.
+        // The end is reported even without a receive.
         onReadiness(end == nil ? readiness : readiness.union(.peerClosed))
     }
 
@@ -161,7 +161,7 @@ extension WebSocketFlow {
 
     var handshakes: [HandshakeRecord] {
         guard let began, let shaken else { return flow.handshakes }
-        // One request and its answer; whoever is asked sees no round trip.
+        // One request and its answer; the server sees no round trip.
         let own = HandshakeRecord(
             definition: NWProtocolWebSocket.definition,
             duration: shaken - began,
@@ -228,7 +228,7 @@ extension WebSocketFlow {
         limit = nil
     }
 
-    /// Asks whoever is to answer a client.
+    /// Lets the handler decide on a client.
     private func requestDecision(_ request: WebSocketRequest) throws(NWError) -> Bool {
         cancelLimit()
         guard let (queue, handler) = options.requestHandler else {
@@ -315,7 +315,7 @@ extension WebSocketFlow {
         if case .failed(let error)? = end { endPings(error) }
     }
 
-    /// Goes on when others had their turn.
+    /// Continues in the next iteration.
     private func comeBack() {
         guard nextTick == nil else { return }
         nextTick = loop.schedule(after: .zero) { [weak self] in

@@ -13,7 +13,7 @@ enum WebSocketOpening: Sendable {
         case waiting
         /// The server has answered, and the first bytes of its frames are the rest.
         case opened(status: Int, subprotocol: String?, fields: Fields, rest: [UInt8])
-        /// A client asks, and is to be answered.
+        /// A client's request, which is to be answered.
         case requested(WebSocketRequest, rest: [UInt8])
         /// It is over; the peer gets the answer, and a status of 0 is none.
         case failed(NWError, answer: [UInt8], status: Int, fields: Fields)
@@ -22,7 +22,7 @@ enum WebSocketOpening: Sendable {
     case client(WebSocketClientHandshake)
     case server(WebSocketRequest.Reader)
 
-    /// Takes bytes of the peer.
+    /// Parses bytes of the peer.
     mutating func parse(_ bytes: [UInt8]) -> Progress {
         switch self {
         case .client(var handshake):
