@@ -3,7 +3,7 @@
 internal import DNSWire
 package import MulticastDNS
 
-/// Lets a peer be found under a type, and takes invitations; confined to the thread of its loop.
+/// Lets a peer be found under a type, and receives invitations; confined to the thread of its loop.
 package final class PeerAdvertiser {
     package enum Event {
         case invited(PeerInvitation)

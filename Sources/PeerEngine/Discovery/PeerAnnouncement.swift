@@ -42,7 +42,7 @@ package struct PeerAnnouncement: Hashable, Sendable {
         return (own + others).map { TextRecord.Entry(key: $0.0, value: Array($0.1.utf8)) }
     }
 
-    /// Keys of programs have a mark before them, unless it would take a pair of the length that is allowed past 255 bytes.
+    /// Keys of programs have a mark before them, unless it would extend a pair of permitted length past 255 bytes.
     private static func escape(_ key: String, _ value: String) -> String {
         let length = prefix.utf8.count + key.utf8.count + 1 + value.utf8.count
         let isAmbiguous = reserved.contains(key.lowercased()) || key.lowercased().hasPrefix(prefix)

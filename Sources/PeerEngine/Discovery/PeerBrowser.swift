@@ -2,11 +2,11 @@
 
 package import MulticastDNS
 
-/// Looks for peers of a type; confined to the thread of its loop.
+/// Browses for peers of a type; confined to the thread of its loop.
 package final class PeerBrowser {
     package enum Event {
         case found(FoundPeer)
-        /// It is the same, at another place.
+        /// It is the same, at another endpoint.
         case moved(FoundPeer)
         case lost(PeerInfo)
     }
@@ -16,7 +16,7 @@ package final class PeerBrowser {
     private var browse: ServiceBrowse?
     private var table: PeerTable
 
-    /// Begins at once, and ends when it is let go; `own` is who is not told of, oneself.
+    /// Begins at once, and ends when it is let go; `own` is the local peer, which is not reported.
     package init(own: PeerKey, serviceType: String, engine: MulticastEngine, onEvent: @escaping (Event) -> Void) {
         self.engine = engine
         self.onEvent = onEvent
@@ -27,7 +27,7 @@ package final class PeerBrowser {
 
     deinit { browse?.cancel() }
 
-    /// A peer did not answer, or its connection broke: whether it is there at all is asked at once.
+    /// A peer did not answer, or its connection broke: its records are reconfirmed at once.
     package func reconfirm(_ key: PeerKey) {
         for service in table.services(of: key) { engine.reconfirm(service) }
     }

@@ -29,7 +29,7 @@ package enum PeerRules {
         return nil
     }
 
-    /// What a program says with its announcement: pairs of 255 bytes at most, and all together what a TXT record takes.
+    /// What a program says with its announcement: pairs of 255 bytes at most, and all together what a TXT record holds.
     package static func problem(ofInfo info: [String: String]) -> String? {
         for (key, value) in info {
             let count = key.utf8.count + 1 + value.utf8.count

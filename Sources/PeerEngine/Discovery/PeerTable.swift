@@ -71,7 +71,7 @@ struct PeerTable: Sendable {
         reported[key] = new
         guard let old else { return [.found(new)] }
         guard old != new || old.peer.name != new.peer.name else { return [] }
-        // Another start, or other words: it is found anew, since there is no other way to tell of it.
+        // Another start, or other info: it is reported as found again, since there is no event for such a change.
         let isSame = (old.boot, old.info, old.peer.name) == (new.boot, new.info, new.peer.name)
         return isSame ? [.moved(new)] : [.lost(old.peer), .found(new)]
     }

@@ -1,6 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// What tells one peer from all others: the first 160 bits of SHA-256 of its public key.
+/// The identity of a peer: the first 160 bits of SHA-256 of its public key.
 ///
 /// Nobody can make a second key for one of these (a preimage costs 2^160), and a peer proves in every TLS handshake that
 /// it has the private one.
@@ -50,7 +50,7 @@ package struct PeerKey: Hashable, Sendable, Comparable, CustomStringConvertible 
         return text
     }
 
-    /// What its services are called on the links, the first 80 bits: it tells nobody's name.
+    /// What its services are called on the links, the first 80 bits: it reveals no name.
     var instanceName: String { String(description.prefix(16)) }
 
     private static let digits = Array("abcdefghijklmnopqrstuvwxyz234567".unicodeScalars)

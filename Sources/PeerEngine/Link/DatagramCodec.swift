@@ -9,11 +9,11 @@ internal import CTLSShims
 /// Sealed is the kind in 1 byte; of a fragment also its message's number in 4, its index, their count, and content.
 ///
 /// The number is the end of the counter of the message's first fragment, which the others follow: since no counter is
-/// taken twice, neither is a fragment, and no two messages can be mixed, whatever the peer sends.
+/// used twice, neither is a fragment, and no two messages can be mixed, whatever the peer sends.
 struct DatagramCodec: Sendable {
     enum Opened: Hashable, Sendable {
         case message([UInt8])
-        /// Whoever sent it asks whether datagrams get through.
+        /// The sender tests whether datagrams get through.
         case probe
         case acknowledgement
         /// A piece of a message that is not whole yet.
@@ -40,13 +40,13 @@ struct DatagramCodec: Sendable {
     static let version: UInt8 = 1
     /// What a datagram has besides its plaintext.
     static let overhead = headerLength + Int(NWP_TAG)
-    /// With what is around it, it fits into the 1280 bytes that every link for IPv6 takes (RFC 8200 section 5).
+    /// With what is around it, it fits into the 1280 bytes that every link for IPv6 carries (RFC 8200 section 5).
     static let maximumPlaintext = 1200
     static let mostFragments = 16
     static let maximumMessage = mostFragments * maximumContent
     /// How many messages may be incomplete; the oldest makes room.
     static let mostPartials = 8
-    /// How long the rest of a message may take.
+    /// How long the rest of a message may take to arrive.
     static let reassemblyTimeout = Duration.seconds(1)
     static let maximumContent = maximumPlaintext - fragmentHeaderLength
     private static let headerLength = 12
@@ -60,7 +60,7 @@ struct DatagramCodec: Sendable {
     /// The next datagram's; the last one of all is never used.
     private var counter: UInt64
     private var window = ReplayWindow()
-    /// In the order of their first arrivals.
+    /// In the order of their first fragments.
     private(set) var partials: [Partial] = []
 
     /// Keys and tags of a connection, one of each for either direction; `counter` is the first one that is sent.
@@ -110,7 +110,7 @@ extension DatagramCodec {
         return datagrams
     }
 
-    /// Asks whether datagrams get through.
+    /// Tests whether datagrams get through.
     mutating func probe() -> [UInt8]? { sealPlaintext([Kind.probe.rawValue]) }
 
     /// Answers a probe.
@@ -217,7 +217,7 @@ struct ReplayWindow: Sendable {
     private var words = [UInt64](repeating: 0, count: Int(count))
     private var highest: UInt64 = 0
 
-    /// Whether a counter has not been seen, and is not too old to tell.
+    /// Whether a counter has not been seen, and is not too old to check.
     func isNew(_ counter: UInt64) -> Bool {
         if counter > highest { return true }
         return highest - counter <= Self.size && words[Self.wordIndex(counter)] & Self.bit(counter) == 0

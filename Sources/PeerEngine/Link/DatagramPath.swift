@@ -2,7 +2,7 @@
 
 internal import CNetworkShims
 
-/// The way of a connection's messages that may be lost: by datagrams, once one has come back; confined to the thread of
+/// The unreliable messages of a connection: by datagrams, once one has come back; confined to the thread of
 /// its loop.
 final class DatagramPath {
     /// By what the peer's datagrams are known.
@@ -10,7 +10,7 @@ final class DatagramPath {
     private var codec: DatagramCodec
     private let send: ([UInt8]) -> Void
     private var isOpen = false
-    /// How many times it was asked since an answer came.
+    /// How many times a probe was sent since an answer came.
     private var unanswered = 0
     private var hasSent = false
 
@@ -39,7 +39,7 @@ final class DatagramPath {
         self.send = send
     }
 
-    /// Asks whether datagrams get through, where that is not known or was a while ago; called from time to time.
+    /// Tests whether datagrams get through, where that is not known or was a while ago; called from time to time.
     func sendCheck() {
         guard !isOpen || hasSent else { return }
         hasSent = false
@@ -51,7 +51,7 @@ final class DatagramPath {
     }
 
     /// Sends a message.
-    /// - Returns: `false` when it has to go another way.
+    /// - Returns: `false` when it has to go by the connection.
     func send(message: [UInt8]) -> Bool {
         guard isOpen, let datagrams = codec.seal(message) else { return false }
         hasSent = true
@@ -59,7 +59,7 @@ final class DatagramPath {
         return true
     }
 
-    /// Takes a datagram of anybody.
+    /// Receives a datagram of anybody.
     /// - Returns: A message that is whole with it.
     func receive(_ datagram: [UInt8], at now: Duration) -> [UInt8]? {
         switch codec.open(datagram, at: now) {

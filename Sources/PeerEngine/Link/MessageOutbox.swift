@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// Messages of a program for one peer, between any thread and the loop.
 ///
-/// A peer that takes nothing costs capacity and an error.
+/// A peer that reads nothing costs capacity and an error.
 package final class MessageOutbox: Sendable {
     package enum Failure: Error, Hashable, Sendable {
         /// As much waits for the peer already as may.
@@ -15,7 +15,7 @@ package final class MessageOutbox: Sendable {
 
     private struct State: Sendable {
         var reliable: [[UInt8]] = []
-        /// The latest takes the place of one that waits.
+        /// The latest replaces one that waits.
         var unreliable: [[UInt8]] = []
         var unreliableCount = 0
         /// What waits here, on the loop and in the connection.
@@ -79,7 +79,7 @@ package final class MessageOutbox: Sendable {
         if mustWake { wake() }
     }
 
-    /// Takes what the loop has room for, and all that may be lost.
+    /// Removes and returns what the loop has room for, and all that may be lost.
     func dequeue(room: Int) -> (reliable: [[UInt8]], unreliable: [[UInt8]]) {
         state.withLock { state in
             var (count, bytes) = (0, 0)

@@ -21,7 +21,7 @@ package struct PeerAddress: Hashable, Sendable {
         self.init(address, scope: end.scope)
     }
 
-    /// Addresses that another host told: a link-local one may be on any of our interfaces.
+    /// Addresses sent by another host: a link-local one may be on any of our interfaces.
     static func expand(_ addresses: [IPAddress], scopes: [UInt32]) -> [PeerAddress] {
         addresses.flatMap { address in
             address.family == .ipv6 && address.isLinkLocal

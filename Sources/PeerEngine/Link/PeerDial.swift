@@ -4,7 +4,7 @@ internal import CNetworkShims
 internal import Glibc
 internal import LinuxIO
 
-/// Connects to one of several addresses: the next one is tried when one failed, or took long (RFC 8305 section 5);
+/// Connects to one of several addresses: the next one is tried when one failed, or was slow (RFC 8305 section 5);
 /// confined to the thread of its loop.
 final class PeerDial {
     private struct Attempt {

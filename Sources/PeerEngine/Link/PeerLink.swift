@@ -4,7 +4,7 @@ internal import Addressing
 internal import CNetworkShims
 internal import LinuxIO
 
-/// What a connection tells.
+/// The events of a connection.
 enum LinkEvent {
     /// Both know who they are.
     case opened
@@ -27,8 +27,8 @@ enum LinkEvent {
     case closed(RefusalReason)
 }
 
-/// The connection of two peers: TLS with pinned keys, frames upon it, channels in turns; confined to the thread of its
-/// loop.
+/// The connection of two peers: TLS with pinned keys, frames upon it, round-robin channels; confined to the thread of
+/// its loop.
 final class PeerLink {
     /// Channels that are always there.
     enum Channel {
@@ -57,7 +57,7 @@ final class PeerLink {
     /// Where it says that it can be reached.
     private(set) var addresses: [IPAddress] = []
     private(set) var outbox: MessageOutbox?
-    /// Whether content may come; what a stranger sends is none.
+    /// Whether content may come; an unauthenticated peer sends none.
     private(set) var admitsContent = false
     private(set) var datagrams: DatagramPath?
 
@@ -78,7 +78,7 @@ final class PeerLink {
     private var lastLateness: Duration
     private var timer: EventLoop.Timer?
     private var scratch: [UInt8] = []
-    /// Bytes of messages that the program has not taken yet.
+    /// Bytes of messages that the program has not consumed yet.
     private var undelivered = 0
     private var undeliveredMessages = 0
 
@@ -88,14 +88,14 @@ final class PeerLink {
     static let inactivityTimeout = Duration.seconds(6)
     /// While so much waits for the program, its peer gets no more room.
     private static let mostUndelivered = 1 << 20
-    /// More than a peer that keeps to its credit and to what it may queue can have on their way, empty ones included.
+    /// More than a peer that keeps to its credit and to what it may queue can have in transit, empty ones included.
     private static let mostUndeliveredMessages = 1 << 20
     private static let mostControl = 2048
-    /// Who sends on a channel is asked for more below this.
+    /// Who sends on a channel gets more credit below this.
     private static let highWater = 512 << 10
     private static let lowWater = 256 << 10
 
-    /// Takes ownership of a connected socket; the peer must have the `expected` key, where there is one.
+    /// Assumes ownership of a connected socket; the peer must have the `expected` key, where there is one.
     init(
         owning descriptor: Int32,
         isDialer: Bool,
@@ -156,7 +156,7 @@ final class PeerLink {
         guard !isClosed else { return }
         scheduler.add(frame)
         pump()
-        // Somebody asks for answers, and reads none.
+        // The peer requests answers, and reads none.
         if scheduler.controlCount > Self.mostControl { end(.protocolError) }
     }
 
@@ -208,7 +208,7 @@ final class PeerLink {
 
     /// The peer is in a session: what it sends is content from now on.
     ///
-    /// \`send\` sends a datagram to a place, and loses it where there is no room.
+    /// \`send\` sends a datagram to an address, and loses it where there is no room.
     func admitContent(send: @escaping ([UInt8], nwp_end) -> Void) {
         admitsContent = true
         guard let destination = PeerAddress(remote)?.end(port: port) else { return }
@@ -216,7 +216,7 @@ final class PeerLink {
         datagrams?.sendCheck()
     }
 
-    /// Takes a datagram of anybody.
+    /// Receives a datagram of anybody.
     func receive(datagram: [UInt8]) {
         guard let message = datagrams?.receive(datagram, at: loop.clock.boot), !isClosed else { return }
         deliver(unreliable: message)
@@ -234,7 +234,7 @@ final class PeerLink {
         onEvent(.message(message))
     }
 
-    /// So many messages, and their bytes, have been taken by the program.
+    /// So many messages, and their bytes, were consumed by the program.
     func consumeMessages(_ messages: Int, bytes: Int) {
         undelivered -= bytes
         undeliveredMessages -= messages
@@ -366,7 +366,7 @@ final class PeerLink {
             guard !isDynamic, let known = incoming[channel]?.credit, frame.payload.count <= known else {
                 throw .misplaced(.fragment)
             }
-            // In place: a message may be long, and a copy of it for each fragment takes its square.
+            // In place: a message may be long, and a copy of it for each fragment would be quadratic.
             incoming[channel]?.credit -= frame.payload.count
             incoming[channel]?.used += frame.payload.count
             incoming[channel]?.partial += frame.payload
@@ -384,7 +384,7 @@ final class PeerLink {
             grant(channel)
         case .chunk:
             guard isPeers, !frame.payload.isEmpty else { throw .misplaced(.chunk) }
-            // One that was given up may have some on the way still.
+            // One that was given up may have some in transit still.
             guard var entry = incoming[channel] else { return }
             guard frame.payload.count <= entry.credit else { throw .misplaced(.chunk) }
             entry.credit -= frame.payload.count
@@ -410,7 +410,7 @@ final class PeerLink {
     private func listen() {
         timer = loop.schedule(after: Self.pingInterval) { [weak self] in
             guard let self, !isClosed else { return }
-            // What came late by our own fault is no silence of the peer's.
+            // Our own scheduling delay does not count as the peer's inactivity.
             let silent = loop.clock.boot - lastSeen - (loop.lateness - lastLateness)
             if silent >= Self.inactivityTimeout { return end(.unreachable) }
             if silent >= Self.pingInterval / 2 { send(Frame(kind: .ping)) }
@@ -424,7 +424,7 @@ final class PeerLink {
     /// Bytes that both ends of this connection know, and nobody else.
     func export(_ label: String, count: Int) -> [UInt8]? { stream.export(label, count: count) }
 
-    /// Takes leave when all that was sent has gone, or soon; tells nothing any more.
+    /// Closes when all that was sent has gone, or soon; no more events.
     func leave(_ reason: RefusalReason) {
         onEvent = { _ in }
         fetch()
@@ -435,7 +435,7 @@ final class PeerLink {
         pump()
     }
 
-    /// Takes leave at once, and tells why.
+    /// Closes at once, and reports why.
     func close(_ reason: RefusalReason) {
         guard !isClosed else { return }
         if stream.isOpen {
@@ -459,7 +459,7 @@ final class PeerLink {
     }
 }
 
-/// What belongs to a loop's thread, held by what other threads hand over; looked at on that thread alone.
+/// What belongs to a loop's thread, held by what other threads hand over; used on that thread alone.
 final class LoopReference<Object: AnyObject>: Sendable {
     private nonisolated(unsafe) weak var object: Object?
     init(_ object: Object) { unsafe self.object = object }

@@ -17,7 +17,7 @@ internal import LinuxIO
     private var registrations: [EventLoop.Watch] = []
 
     private static let attempts = 32
-    /// How much is taken in one turn, so that others have theirs.
+    /// How much is read in one iteration, so that others are served.
     private static let maximumPerTick = 64
     private static let pause = Duration.milliseconds(100)
 

@@ -53,13 +53,13 @@ internal import LinuxIO
     private var output: [UInt8] = []
     private var offset = 0
 
-    /// More than this is not taken while the wire has no room.
+    /// More than this is not accepted while the wire has no room.
     private static let enough = 256 << 10
     private static let closeTimeout = Duration.seconds(3)
-    /// How much is read in one turn, so that other connections have theirs.
+    /// How much is read in one iteration, so that other connections are served.
     private static let bytesPerTick = 1 << 20
 
-    /// Takes ownership of a connected socket.
+    /// Assumes ownership of a connected socket.
     /// - Throws: The error of epoll_ctl(2), or `ENOMEM`; the socket is closed then.
     init(
         owning descriptor: Int32,
@@ -111,14 +111,14 @@ internal import LinuxIO
     /// How many bytes more should be given now.
     var room: Int { registration == nil || isFinishing ? 0 : max(Self.enough - (output.count - offset), 0) }
 
-    /// Takes content for the peer; it goes as there is room.
+    /// Queues content for the peer; it goes as there is room.
     func write(_ bytes: [UInt8]) {
         guard registration != nil, !isFinishing, !bytes.isEmpty else { return }
         guard end.write(bytes) else { return fail(.broken) }
         flush()
     }
 
-    /// Tells the peer that nothing follows, and closes when that has gone, or soon.
+    /// Sends a close-notify alert, and closes when that has gone, or soon.
     ///
     /// What still comes is read and dropped: close(2) with unread bytes resets a connection, and the last words are lost.
     func finish() {

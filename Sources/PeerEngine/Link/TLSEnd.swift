@@ -2,7 +2,7 @@
 
 internal import CTLSShims
 
-/// One end of TLS 1.3 between peers, without a socket: both show a certificate, and no authority is asked.
+/// One end of TLS 1.3 between peers, without a socket: both show a certificate, and no authority is used.
 @safe struct TLSEnd: ~Copyable {
     /// What is spoken on top (ALPN, RFC 7301).
     private static let applicationProtocol = "nwmc/1"
@@ -40,7 +40,7 @@ internal import CTLSShims
 
     deinit { unsafe nwp_tls_free(raw) }
 
-    /// Takes bytes of the wire.
+    /// Passes in bytes of the wire.
     func feed(_ bytes: UnsafeRawBufferPointer) { unsafe nwp_tls_feed(raw, bytes.baseAddress, bytes.count) }
 
     /// Goes on with the handshake.
@@ -54,7 +54,7 @@ internal import CTLSShims
     /// How many bytes are for the wire.
     var outputCount: Int { unsafe nwp_tls_output(raw) }
 
-    /// Takes bytes for the wire.
+    /// Copies bytes for the wire.
     func drain(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         unsafe nwp_tls_drain(raw, buffer.baseAddress, buffer.count)
     }
@@ -87,7 +87,7 @@ internal import CTLSShims
         return unsafe nwp_tls_write(raw, bytes, bytes.count, &failure) == 0
     }
 
-    /// Tells the peer that nothing follows.
+    /// Sends a close-notify alert.
     func finish() { unsafe nwp_tls_finish(raw) }
 
     /// Whether both agreed upon what is spoken.

@@ -2,12 +2,12 @@
 
 internal import LinuxIO
 
-/// Somebody who called: first a stranger, then one who asks for something; confined to the thread of its loop.
+/// An inbound connection until it has a request, unauthenticated at first; confined to the thread of its loop.
 final class InboundHandshake {
     private let id: UInt64
     private let link: PeerLink
     private unowned let host: PeerHost
-    /// Its own, since the host may be on its way out when it goes.
+    /// Its own, since the host may be gone before it.
     private let loop: EventLoop
     private var timer: EventLoop.Timer?
     /// An invitation whose context has not come yet.
@@ -37,7 +37,7 @@ final class InboundHandshake {
         timer = nil
     }
 
-    /// Gives it up without a word: others need the place.
+    /// Gives it up without a word: others need the slot.
     func drop() {
         link.onEvent = { _ in }
         link.close(.tooMany)
@@ -92,7 +92,7 @@ final class InboundHandshake {
             return refuse(.unknownService)
         }
         // Of two that invite one another at the same time, the invitation of the lesser key is the one, unless it has not
-        // got there yet: it never may. So the lesser one decides, and both take the same connection.
+        // got there yet: it never may. So the lesser one decides, and both use the same connection.
         if host.identity.key < key, host.hasInvited(key, serviceType: serviceType) { return refuse(.duplicate) }
         host.cancelInvitations(of: key, serviceType: serviceType)
         guard host.allowsInvitation(from: key) else { return refuse(.tooMany) }
@@ -106,7 +106,7 @@ final class InboundHandshake {
         advertiser.onEvent(.invited(invitation))
     }
 
-    /// Takes back what waits for an answer, if it is this.
+    /// Refuses what waits for an answer, if it is this.
     func refuseInvitation(from key: PeerKey, serviceType: String) {
         guard let invitation, invitation.peer.key == key, invitation.serviceType == serviceType else { return }
         refuse(.duplicate)
@@ -124,7 +124,7 @@ final class InboundHandshake {
     }
 }
 
-/// Somebody asks whether we want to be in a session with it; confined to the thread of its loop.
+/// A peer's invitation to a session; confined to the thread of its loop.
 package final class PeerInvitation {
     package let peer: PeerInfo
     /// What it says with it; as untrusted as the peer.
@@ -138,7 +138,7 @@ package final class PeerInvitation {
         self.context = context
     }
 
-    /// Answers once, by a session to be in, or by no; later it does nothing, nor when who asked has given up.
+    /// Answers once, by a session to be in, or by no; later it does nothing, nor when the inviting peer has cancelled.
     package func answer(_ session: PeerSession?) {
         let onAnswer = onAnswer
         self.onAnswer = { _ in }

@@ -2,7 +2,7 @@
 
 /// Who is in a session, who was named by whom, and who is to be called; pure.
 ///
-/// A session is a symmetric mesh: everybody is connected with everybody. Who comes in is told whom the others are
+/// A session is a symmetric mesh: everybody is connected with everybody. A new member learns whom the others are
 /// connected with, and of two that learn of one another the one with the greater key calls.
 struct Membership: Sendable {
     /// With oneself.
@@ -19,7 +19,7 @@ struct Membership: Sendable {
 
     var isFull: Bool { members.count >= Self.maximum - 1 }
 
-    /// - Returns: `false` when there is no place, or it is there already.
+    /// - Returns: `false` when it is full, or it is there already.
     mutating func add(_ key: PeerKey) -> Bool {
         guard key != own, !isFull || members.contains(key) else { return false }
         invited.remove(key)
@@ -48,7 +48,7 @@ struct Membership: Sendable {
 
     mutating func expectNoMore(_ key: PeerKey) { invited.remove(key) }
 
-    /// A member tells with whom it is connected.
+    /// Applies the list of a member's connections.
     /// - Returns: Those that are new, and ours to be called.
     mutating func receive(_ keys: Set<PeerKey>, from member: PeerKey) -> Set<PeerKey> {
         guard members.contains(member) else { return [] }

@@ -3,7 +3,7 @@
 internal import CNetworkShims
 internal import LinuxIO
 
-/// Asks one peer to be in a session with us: calls, asks, and waits for the answer; confined to the thread of its loop.
+/// Invites one peer to a session: connects, sends the request, and waits for the answer; confined to its loop's thread.
 final class OutboundHandshake {
     enum Request {
         case invitation(serviceType: String, context: [UInt8]?)
@@ -12,7 +12,7 @@ final class OutboundHandshake {
 
     let peer: PeerInfo
     let request: Request
-    /// Whether the peer has the request, or will have it in a moment.
+    /// Whether the peer has the request, or will have it soon.
     private(set) var hasSentRequest = false
     private let host: PeerHost
     private let session: SessionID

@@ -2,7 +2,7 @@
 
 internal import OrderedJSON
 
-/// Where a session can be reached, for programs that find one another by ways of their own.
+/// Where a session can be reached, for programs that find one another by other means.
 package struct PeerEndpoint: Hashable, Sendable {
     package let peer: PeerInfo
     package let session: SessionID

@@ -9,7 +9,7 @@ package import LinuxIO
 package final class PeerHost {
     package let identity: PeerIdentity
     package let name: String
-    /// Tells this start of the program from others.
+    /// Distinguishes this start of the program from others.
     let boot = Hexadecimal.text(Array(SessionID().bytes.prefix(4)))
     let loop: EventLoop
     /// What reads and writes files beside the loop.
@@ -104,7 +104,7 @@ package final class PeerHost {
         advertisers.removeAll { $0.object == nil || $0.object === advertiser }
     }
 
-    /// Who takes invitations to this type: the one that came last.
+    /// Who receives invitations to this type: the one that came last.
     func advertiser(of serviceType: String) -> PeerAdvertiser? {
         advertisers.last { $0.object?.serviceType == serviceType }?.object
     }
@@ -115,7 +115,7 @@ package final class PeerHost {
 
     func session(_ id: SessionID) -> PeerSession? { sessions[id]?.object }
 
-    /// Whether this peer has an invitation of ours, or will have it in a moment.
+    /// Whether this peer has an invitation of ours, or will have it soon.
     func hasInvited(_ key: PeerKey, serviceType: String) -> Bool {
         sessions.values.contains { $0.object?.hasInvited(key, serviceType: serviceType) == true }
     }

@@ -20,11 +20,11 @@ package final class PeerSession {
         var progress = Progress.proving(isTrusted: false, isReady: false)
         var chain: [[UInt8]] = []
         var hasProof = false
-        /// Whom the peer named; of interest once it is a member itself.
+        /// Whom the peer named; used once it is a member itself.
         var named: [ControlMessage.Member] = []
     }
 
-    /// How long the proofs, and the programs' judgement of them, may take.
+    /// How long the proofs, and the programs' judgement of them, may last.
     private static let longestProving = Duration.seconds(120)
 
     private struct Joining {
@@ -72,7 +72,7 @@ package final class PeerSession {
 
     // MARK: - Coming in
 
-    /// Asks a peer to be in this session.
+    /// Invites a peer to this session.
     package func invite(
         _ peer: PeerInfo,
         at addresses: [PeerAddress],
@@ -82,13 +82,13 @@ package final class PeerSession {
         timeout: Duration
     ) {
         if let problem = problem(with: peer.key) {
-            // Who is there already is not told that it is not.
+            // Who is there already gets no such event.
             if problem != .duplicate { onEvent(.notConnected(peer, problem)) }
             return
         }
         let request = OutboundHandshake.Request.invitation(serviceType: serviceType, context: context)
         startHandshake(peer, at: addresses, port: port, request, timeout: timeout) { [unowned self] reason in
-            // The peer's own invitation is under way, or it is here already.
+            // The peer's own invitation is in progress, or it is here already.
             if reason != .duplicate { onEvent(.notConnected(peer, reason)) }
         }
     }
@@ -109,7 +109,7 @@ package final class PeerSession {
         if membership.calls(key) { join(endpoint) } else { admitJoining() }
     }
 
-    /// Calls a peer that the program named; the peer's program may name us a moment later.
+    /// Calls a peer that the program named; the peer's program may name us a little later.
     private func join(_ endpoint: PeerEndpoint) {
         let request = OutboundHandshake.Request.join(endpoint.session)
         startHandshake(
@@ -186,7 +186,7 @@ package final class PeerSession {
 
     /// Why a peer cannot come in now; `nil` when it can.
     ///
-    /// One that comes from another session of its own than it is known from has started anew: it takes its old place.
+    /// One that comes from another session of its own than it is known from was restarted: it replaces its old entry.
     func problem(with key: PeerKey, from session: SessionID? = nil) -> RefusalReason? {
         if let entry = entries[key] { return session == nil || entry.session == session ? .duplicate : nil }
         return membership.isFull ? .full : nil
@@ -200,7 +200,7 @@ package final class PeerSession {
         if outbound[key]?.isInvitation(to: serviceType) == true { outbound.removeValue(forKey: key)?.cancel() }
     }
 
-    /// Somebody asks to join; it may have to wait until a member names it.
+    /// A peer requests to join; it may have to wait until a member names it.
     func join(_ link: PeerLink, _ peer: PeerInfo, _ theirs: SessionID) {
         let isInvited = if case .invitation? = outbound[peer.key]?.request { true } else { false }
         let problem = isInvited ? .duplicate : problem(with: peer.key, from: theirs)
@@ -241,7 +241,7 @@ package final class PeerSession {
 
     // MARK: - Being in
 
-    /// Takes a connection with a peer that is to be in.
+    /// Adds a connection with a peer that is to be in.
     func attach(_ link: PeerLink, _ peer: PeerInfo, _ theirs: SessionID) {
         if let old = entries[peer.key], old.session != theirs { old.link.close(.unreachable) }
         let isThere = entries[peer.key] != nil
@@ -253,7 +253,7 @@ package final class PeerSession {
             return
         }
         forgetInvited(peer.key)
-        // Both may have invited: a call that is still under way would bring back who leaves.
+        // Both may have invited: a call that is still in progress would bring back who leaves.
         outbound.removeValue(forKey: peer.key)?.cancel()
         let connection = host.makeNumber()
         let transfers = PeerTransfers(link, connection: connection, files: host.files) { [unowned self] in
@@ -282,7 +282,7 @@ package final class PeerSession {
         }
     }
 
-    /// Each end signs something else, so that one cannot show the other's proof.
+    /// Each end signs something else, so that one cannot present the other's proof.
     private static func proofLabel(isDialer: Bool) -> String { proofLabel + (isDialer ? " dialer" : " listener") }
 
     private func handle(_ event: LinkEvent, from key: PeerKey) {
@@ -319,14 +319,14 @@ package final class PeerSession {
         onEvent(.certificates(entry.peer, entry.chain, connection: entry.connection))
     }
 
-    /// The program has judged what a peer says about itself.
+    /// The program has evaluated what a peer says about itself.
     package func decide(_ key: PeerKey, connection: UInt64, isTrusted: Bool) {
         guard let entry = entries[key], entry.connection == connection, entry.hasProof,
             case .proving(isTrusted: false, let isReady) = entry.progress
         else { return }
         guard isTrusted else { return entry.link.close(.certificate) }
         entries[key]?.progress = .proving(isTrusted: true, isReady: isReady)
-        // What the peer sends from now on may be content: it is ready as soon as it hears this.
+        // What the peer sends from now on may be content: it is ready as soon as it receives this.
         host.admitContent(entry.link)
         entry.link.send(.members(list(for: key)))
         if isReady { connect(key) }
@@ -350,7 +350,7 @@ package final class PeerSession {
         for member in members where new.contains(member.key) { call(member, triesLeft: Self.mostTries) }
     }
 
-    /// Calls somebody whom a member named; what comes of it is told once it is about to be in.
+    /// Calls somebody whom a member named; the result is reported once it is about to be in.
     private func call(_ member: ControlMessage.Member, triesLeft: Int) {
         guard membership.isNamed(member.key), problem(with: member.key) == nil,
             membership.count + outbound.count < Membership.maximum
@@ -420,7 +420,7 @@ package final class PeerSession {
 
     // MARK: - Going out
 
-    /// Takes leave of everybody; what was sent before goes first.
+    /// Closes all connections; what was sent before goes first.
     package func disconnect() {
         for handshake in outbound.values { handshake.cancel() }
         outbound = [:]

@@ -1,6 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// What a session tells, in the order in which it happens with each peer.
+/// The events of a session, in the order in which it happens with each peer.
 package enum SessionEvent {
     /// A peer is about to be in the session.
     case connecting(PeerInfo)

@@ -2,12 +2,12 @@
 
 internal import Addressing
 
-/// How many strangers may knock at once, and how often one may ask; pure.
+/// Limits half-open inbound connections, and the rate of invitations; pure.
 struct UnauthenticatedPeers: Sendable {
     enum Admission: Hashable, Sendable {
         case admitted
         case refused
-        /// Admitted in the place of another one, which has waited longest at the busiest address.
+        /// Admitted instead of another one, which has waited longest at the busiest address.
         case replacing(UInt64)
     }
 
@@ -50,7 +50,7 @@ struct UnauthenticatedPeers: Sendable {
     /// One has said who it is, or gone.
     mutating func forget(_ id: UInt64) { callers.removeAll { $0.id == id } }
 
-    /// Whether a peer may ask once more.
+    /// Whether a peer may invite once more.
     mutating func allowsInvitation(from key: PeerKey, at now: Duration) -> Bool {
         var bucket = buckets[key] ?? TokenBucket(tokens: Self.burst, since: now)
         bucket.tokens = min(bucket.tokens + (now - bucket.since) / Self.interval, Self.burst)

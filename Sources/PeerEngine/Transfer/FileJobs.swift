@@ -31,7 +31,7 @@ enum FileJobs {
         }
     }
 
-    /// Reads a piece of a file; less than asked for is its end.
+    /// Reads a piece of a file; less than requested is its end.
     struct Read: Worker.Job {
         let file: SharedFile
         let offset: UInt64

@@ -63,7 +63,7 @@ final class IncomingResource {
         if ticket == nil { finish(.failure(.tooMany)) }
     }
 
-    /// Takes a piece of it.
+    /// Appends a piece of it.
     func append(_ bytes: [UInt8]) {
         received += UInt64(bytes.count)
         guard received <= size else { return finish(.failure(.incomplete)) }

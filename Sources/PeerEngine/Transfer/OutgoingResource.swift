@@ -85,7 +85,7 @@ final class OutgoingResource {
         }
     }
 
-    /// Gives it up, and tells the peer.
+    /// Gives it up, and notifies the peer.
     func fail(_ failure: TransferFailure) {
         if let channel { link.reset(channel: channel, isFailure: failure != .cancelled) }
         finish(failure)

@@ -2,7 +2,7 @@
 
 internal import LinuxIO
 
-/// Resources and streams with one member, both ways; confined to the thread of its loop.
+/// Resources and streams with one member, in both directions; confined to the thread of its loop.
 package final class PeerTransfers {
     private let connection: UInt64
     private let link: PeerLink

@@ -37,7 +37,7 @@ package enum TransferEvent {
 
 /// Where the bytes of a stream that is sent come from; used on the loop's thread.
 package protocol ByteSource: AnyObject {
-    /// Takes what there is.
+    /// Reads what there is.
     func read(upTo limit: Int) -> ByteSourceContent
     /// Nobody reads any more.
     func fail(_ failure: TransferFailure)
@@ -46,7 +46,7 @@ package protocol ByteSource: AnyObject {
 /// What a source has.
 package enum ByteSourceContent {
     case bytes([UInt8])
-    /// Nothing at this moment; ``PeerTransfers/wake(_:)`` tells that there is something.
+    /// Nothing now; ``PeerTransfers/wake(_:)`` reports that there is something.
     case nothing
     /// Nothing any more.
     case end

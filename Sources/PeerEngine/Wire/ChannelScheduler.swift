@@ -1,9 +1,9 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// What goes next on a connection: what is agreed upon first, then each channel in turn, as far as its peer has room; pure.
+/// What goes next on a connection: agreed content first, then the channels by round robin, within their credit; pure.
 ///
-/// Each turn is a quantum of bytes, so that a channel of large pieces gets no more than one of small ones: deficit
-/// round robin (Shreedhar and Varghese, 1995), but pieces are cut where a turn ends, so that nothing is left of it.
+/// Each round is a quantum of bytes, so that a channel of large pieces gets no more than one of small ones: deficit
+/// round robin (Shreedhar and Varghese, 1995), but pieces are cut where a round ends, so that nothing is left of it.
 struct ChannelScheduler: Sendable {
     /// One piece of content.
     private struct Piece: Sendable {
@@ -26,7 +26,7 @@ struct ChannelScheduler: Sendable {
         var isEmpty: Bool { first == pieces.count }
     }
 
-    /// How much a peer takes of a channel before it has said more.
+    /// How much a peer accepts on a channel before it has said more.
     static let initialCredit = 256 << 10
     static let quantum = 32 << 10
     /// How much a peer may grant at most; more makes no sense.
@@ -57,7 +57,7 @@ struct ChannelScheduler: Sendable {
     /// Forgets a channel with what waits on it.
     mutating func closeChannel(_ id: UInt16) {
         guard let channel = channels.removeValue(forKey: id), channel.isPlanned else { return }
-        // Its turn would be a second one of a channel that is opened under the same number.
+        // Its entry would be a second one of a channel that is opened under the same number.
         ready[firstReady...].removeAll { $0 == id }
     }
 
@@ -70,7 +70,7 @@ struct ChannelScheduler: Sendable {
         add(Piece(kind: .chunk, bytes: bytes, isMessage: false), to: id)
     }
 
-    /// Puts a message in the place of one that waits and has not begun: the latest is wanted.
+    /// Puts a message instead of one that waits and has not begun: the latest is wanted.
     mutating func replaceMessage(_ bytes: [UInt8], on id: UInt16) {
         guard var channel = channels[id] else { return }
         let begun = channel.isEmpty || channel.pieces[channel.first].offset == 0 ? 0 : 1
@@ -93,7 +93,7 @@ struct ChannelScheduler: Sendable {
         plan(id)
     }
 
-    /// Takes what the peer grants.
+    /// Applies what the peer grants.
     /// - Returns: `false` when it grants more than there can be room for.
     mutating func grant(_ count: Int, on id: UInt16) -> Bool {
         guard let channel = channels[id] else { return true }
@@ -134,7 +134,7 @@ struct ChannelScheduler: Sendable {
         return gone
     }
 
-    /// Gives a channel its turn.
+    /// Serves a channel for one round.
     private mutating func serve(_ id: UInt16, into output: inout [UInt8]) -> Int {
         guard var channel = channels.removeValue(forKey: id) else { return 0 }
         channel.isPlanned = false
@@ -153,7 +153,7 @@ struct ChannelScheduler: Sendable {
             output += channel.pieces[index].bytes[offset..<offset + count]
             channel.pieces[index].offset += count
             channel.credit -= count
-            // A header costs as much as its bytes, so that empty messages end a turn, too.
+            // A header costs as much as its bytes, so that empty messages end a round, too.
             deficit -= min(count + Frame.headerLength, deficit)
             channel.waiting -= count
             gone += count

@@ -3,7 +3,7 @@
 internal import Addressing
 internal import OrderedJSON
 
-/// What names one session of one program among all; whoever knows it may ask to join, and is let in when a member named
+/// What names one session of one program among all; a peer that knows it may join when a member named
 /// its key.
 package struct SessionID: Hashable, Sendable {
     static let length = 16
@@ -40,13 +40,13 @@ enum Hexadecimal {
 
 /// Why a peer is not, or no longer, in a session.
 package enum RefusalReason: String, Hashable, Sendable, CaseIterable {
-    /// Whoever was asked said no.
+    /// The invited peer declined.
     case declined
     /// A session has 8 members already.
     case full
     /// Nobody advertises this type there.
     case unknownService = "unknown_service"
-    /// There is no such session, or it does not know who asks.
+    /// There is no such session, or it does not know the sender.
     case unknownSession = "unknown_session"
     /// Too many invitations from this peer.
     case tooMany = "too_many"
@@ -78,9 +78,9 @@ package enum ChannelPurpose: Hashable, Sendable {
 enum ControlMessage: Hashable, Sendable {
     /// Who speaks: under this name, by the key of the TLS handshake, and reached on this port at these addresses.
     case hello(name: String, port: UInt16, addresses: [IPAddress])
-    /// Asks to take part in a session; what comes with it follows as it is, when it has a length.
+    /// Invites to a session; what comes with it follows as it is, when it has a length.
     case invite(serviceType: String, session: SessionID, contextLength: Int)
-    /// Asks for a session that is known by other ways than an announcement, or by a member of it.
+    /// Requests to join a session known by other means than an announcement, or by a member of it.
     case join(session: SessionID, from: SessionID)
     case accept(session: SessionID)
     case decline(RefusalReason)

@@ -70,20 +70,20 @@ struct Frame: Hashable, Sendable {
 enum FrameError: Error, Hashable, Sendable {
     case tooLong(Int)
     case unknownKind(UInt8)
-    /// A frame that has no place where it came, or whose payload is not what its kind has.
+    /// A frame that is not allowed where it came, or whose payload is not what its kind has.
     case misplaced(Frame.Kind)
 }
 
 /// Cuts what arrives into frames; pure.
 struct FrameReader: Sendable {
-    /// The longest payload that is taken: a stranger's is shorter.
+    /// Maximum payload; lower before authentication.
     var limit: Int
     private var buffer: [UInt8] = []
     private var offset = 0
 
     init(limit: Int) { self.limit = limit }
 
-    /// Takes bytes as they come.
+    /// Appends bytes as they come.
     mutating func append(_ bytes: UnsafeRawBufferPointer) {
         if offset > 0 {
             buffer.removeFirst(offset)
