@@ -2,7 +2,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 //
 // This is the only table of layers: data flows from top to bottom, and a target imports only targets above it.
-// Tests/LayeringTests holds every import line against it, both ways; docs/architecture.md draws the picture.
+// Tests/LayeringTests holds every import line against it, both ways; docs/architecture.md lists the layers.
 
 import PackageDescription
 
