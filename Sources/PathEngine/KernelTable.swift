@@ -63,7 +63,7 @@ public final class KernelTable: ForwardingTable {
     }
 
     /// How many routes of a table are read.
-    private static let most = 10_000
+    static let most = 10_000
 
     /// Asks `source`.
     public init(_ source: any KernelSource) {
@@ -199,7 +199,7 @@ public final class KernelTable: ForwardingTable {
     }
 
     /// A day of audits: so often at most something may leave that is not to, where nobody knows when the rules change.
-    private static let auditsUntilRetry = 2880
+    static let auditsUntilRetry = 2880
 
     /// Tries a packet, unless a rule let it go or may do so, or may lead it to this machine.
     private func test(_ packet: Packet) -> OutputVerdict {
@@ -227,7 +227,7 @@ public final class KernelTable: ForwardingTable {
     }
 
     /// So many destinations of rules are looked up at most.
-    private static let mostDestinations = 1000
+    static let mostDestinations = 1000
 
     /// Whether a rule may lead a packet to this machine itself, where a program could pass it on.
     ///

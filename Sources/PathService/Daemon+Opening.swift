@@ -77,6 +77,8 @@ extension DaemonIdentity {
 }
 
 enum Build {
-    /// The commit, where the build tells it.
+    /// No build sets the commit.
     static let revision = "unknown"
+    /// The tools version of `Package.swift`.
+    static let swiftVersion = "6.3"
 }

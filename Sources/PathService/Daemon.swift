@@ -20,8 +20,8 @@ internal import Traffic
 
 /// The service: owns every engine, wires them on one loop, and starts, reloads and stops them in order.
 ///
-/// Confined to the loop's thread. Nothing in it waits: a kernel message becomes a log line, a new document and bytes
-/// for every stream in one call.
+/// Confined to the loop's thread. Nothing in it waits: once a kernel message was debounced, its evaluation, log line and
+/// bytes for every stream are one call.
 public final class Daemon {
     let loop: EventLoop
     let clock = KernelClock()
@@ -248,7 +248,9 @@ public final class Daemon {
     }
 
     private func registerMetrics() {
-        registry.add { [options] writer in writer.write(info: Family.build, options.version, Build.revision, "6.3") }
+        registry.add { [version = options.version] writer in
+            writer.write(info: Family.build, version, Build.revision, Build.swiftVersion)
+        }
         registry.add { [hub] writer in
             for (name, count) in hub.publishedCounts {
                 writer.write(Family.eventsPublished, Double(count), name.rawValue)

@@ -4,7 +4,7 @@
 public struct DaemonIdentity: Sendable, Hashable {
     /// The version, such as `0.1.0`.
     public let version: String
-    /// The source revision it was built from; empty when unknown.
+    /// The source revision it was built from; `unknown` where none was set.
     public let revision: String
     public let processID: Int32
     /// The kernel's boot id, 32 hexadecimal digits (`/proc/sys/kernel/random/boot_id`); `nil` when unreadable.

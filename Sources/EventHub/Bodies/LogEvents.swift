@@ -165,7 +165,7 @@ extension LogOpened.Daemon {
     static var form: Form {
         .object()
             .member("version", .text)
-            .member("revision", .text, "The source revision it was built from; empty when unknown.")
+            .member("revision", .text, "The source revision it was built from; `unknown` where none was set.")
             .member("pid", .count)
     }
 }

@@ -3,7 +3,8 @@
 internal import Documents
 public import OrderedJSON
 
-/// `route.changed`: the kernel announced a route with a short prefix; at debug only, for it decides nothing.
+/// `route.changed`: the kernel announced a route that passes the socket filter (rule S3); at debug only, for it decides
+/// nothing.
 public struct RouteChanged: EventBody {
     struct Route: JSONObjectWritable, Sendable {
         let family: String

@@ -4,7 +4,7 @@
 ///
 /// Called on the loop's thread only. A client may attach and detach others from within any call.
 protocol EngineClient: AnyObject {
-    /// What it wants; read once, when it attaches.
+    /// What it queries; read when it attaches, and by ``MulticastEngine/changeCensus(of:)``.
     var subscription: Subscription { get }
     /// When ``advance(to:)`` is to be called next.
     var nextDeadline: Duration? { get }

@@ -8,8 +8,8 @@ public import LinuxIO
 ///
 /// Confined to the thread of its loop. Needs no other daemon, and shares port 5353 with one that is there. It queries
 /// and refreshes only what a client subscribed to, and two equal subscriptions cause the traffic of one:
-/// ``ServiceCensus``, ``ServiceBrowse``, ``InstanceResolve``, ``HostLookup``, ``ReverseLookup``, ``TypeBrowse`` and
-/// ``RecordQuery`` are its clients.
+/// ``ServiceCensus``, ``ServiceBrowse``, ``InstanceResolve``, ``HostLookup``, ``ReverseLookup`` and ``RecordQuery``
+/// are its clients.
 public final class MulticastEngine {
     private struct Attachment {
         var subscription: Subscription

@@ -107,7 +107,7 @@ extension MessageSource {
         return result
     }
 
-    /// Reads a table, again when it changed meanwhile, up to five times (rule S6).
+    /// Reads a table, again when it changed meanwhile; five attempts in all (rule S6).
     private func dump<Element>(
         _ question: Question,
         _ decode: (Span<UInt8>) -> Element?

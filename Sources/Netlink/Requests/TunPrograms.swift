@@ -15,7 +15,7 @@ public enum TunnelProgram: Hashable, Sendable {
 /// The programs that have `/dev/net/tun` open, as `/proc` shows them (proc(5)).
 package enum TunPrograms {
     /// How many processes and descriptors are examined.
-    private static let most = 20_000
+    static let most = 20_000
 
     /// The interface in the text of `/proc/PID/fdinfo/FD`, which has the line `iff:` for a descriptor of `/dev/net/tun`
     /// (`tun_chr_show_fdinfo`); `nil` for others, and for one that is attached to none.

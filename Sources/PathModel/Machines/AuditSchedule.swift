@@ -39,7 +39,7 @@ public struct AuditSchedule: Hashable, Sendable {
 
     /// Takes the result of any evaluation.
     /// - Parameters:
-    ///   - isSatisfied: Whether every monitor is satisfied.
+    ///   - isSatisfied: Whether the default monitor is satisfied.
     ///   - didChange: Whether a path changed.
     ///   - cause: Why it was evaluated.
     /// - Returns: Whether this is a silent change, to be told as such.

@@ -42,7 +42,7 @@ final class ProbeMetrics {
         ["monitor"]
     )
     /// Servers beyond this number are counted as `other`: networks bring servers of their own.
-    private static let maximumServers = 32
+    static let maximumServers = 32
     private var servers: Set<String> = []
 
     func register(

@@ -9,7 +9,7 @@ internal import LinuxIO
 /// Requests one page over a connection of its own, without following redirects and without reading more than a little.
 @safe final class PageExchange: ProbeExchange, PageTransfer {
     /// What is read of a page: enough for any that a check serves.
-    private static let longestBody = 65_536
+    static let longestBody = 65_536
 
     private let page: PageAddress
     private let address: ScopedAddress
