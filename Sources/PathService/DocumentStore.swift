@@ -12,12 +12,13 @@ internal import PathEngine
 internal import PathModel
 internal import StatusServer
 
-/// Renders each document once per change and serves it from memory.
+/// Renders each document at most once per change and serves it from memory.
 ///
-/// Confined to the daemon's loop. Nearly all that a document shows is told by an event, whose number is the tag. Of
-/// ignored interfaces no event tells, so what is rendered also ends with the next evaluation, and the tags of the
-/// documents that show them count their changes since the last event. So does the tag of the overview with problems of
-/// the daemon's own parts, and those of services with what their events do not say yet.
+/// Confined to the daemon's loop. A document is rendered when it is requested first after a change. Nearly all that it
+/// shows is in an event, whose number is the tag. Ignored interfaces are in none, so what is rendered also ends with the
+/// next evaluation, and the tags of the documents that show them count their changes since the last event. So does the
+/// tag of the overview with problems, headline and last census, and those of services, probes, diagnosis and traffic with
+/// what no event has yet.
 final class DocumentStore {
     private let hub: EventHub
     private let engine: PathEngine

@@ -103,10 +103,18 @@ private let foundation: [String: Set<String>] = [
 }
 
 @Suite struct HouseRulesTests {
+    private static let longestFile = 600
+    private static let longestFunction = 80
+
+    @Test func `CONTRIBUTING.md states the limits`() throws {
+        let limits = "a file has at most \(Self.longestFile) lines, a function \(Self.longestFunction),"
+        #expect(try SourceTree.text(of: "CONTRIBUTING.md").contains(limits))
+    }
+
     @Test(arguments: SourceTree.swiftFiles(in: "Sources") + SourceTree.swiftFiles(in: "Tests"))
     func `a file is short, has its header, and forces nothing`(file: SourceFile) {
         #expect(file.lines.first?.hasSuffix("SPDX-License-Identifier: Apache-2.0") == true, "\(file.path): header")
-        #expect(file.lines.count <= 600, "\(file.path): \(file.lines.count) lines")
+        #expect(file.lines.count <= Self.longestFile, "\(file.path): \(file.lines.count) lines")
         guard !file.path.contains("LayeringTests") else { return }
         // Tests would wait for each other on the global queue (TestSupport/Queues.swift).
         let isOfTests = file.path.split(separator: "/").dropLast().contains { $0 != "Tests" && $0.hasSuffix("Tests") }
@@ -119,9 +127,9 @@ private let foundation: [String: Set<String>] = [
     }
 
     @Test(arguments: SourceTree.swiftFiles(in: "Sources"))
-    func `a function has at most 80 lines`(file: SourceFile) {
+    func `a function is short`(file: SourceFile) {
         for (number, length) in file.functions {
-            #expect(length <= 80, "\(file.path):\(number): \(length) lines")
+            #expect(length <= Self.longestFunction, "\(file.path):\(number): \(length) lines")
         }
     }
 }
