@@ -29,7 +29,7 @@ public struct MonitorStatus: Hashable, Sendable {
     public let reason: UnsatisfiedReason?
 }
 
-/// The eight members with which every record begins, in this order.
+/// The members with which every record begins, in this order.
 struct EventEnvelope: JSONObjectWritable {
     /// The value of `schema`: additive changes keep it, any other makes it `/2`.
     static let schema = "nwpath.event/1"

@@ -114,6 +114,16 @@ import Testing
         try Self.expect(sentences, in: "mdns.md")
     }
 
+    @Test func `diagnosis.md has the limits of what the service examines`() throws {
+        let longest = [DiagnosisSchedule.longest, DiagnosisSchedule.longestFrugal].map(Self.seconds)
+        let sentences: [String] = [
+            "from one second to \(longest[0])",
+            "which end at \(longest[1]) seconds",
+            "for \(Self.seconds(RequestedDiagnosis.validity)) seconds, as long as a round",
+        ]
+        try Self.expect(sentences, in: "diagnosis.md")
+    }
+
     @Test func `every code, event, reason and problem is in its document`() throws {
         try Self.expect(VerdictCode.allCases.map { "`\($0.rawValue)`" }, in: "diagnosis.md")
         try Self.expect(EventName.allCases.map { "`\($0.rawValue)`" }, in: "events.md")

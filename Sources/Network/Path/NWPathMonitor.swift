@@ -7,8 +7,8 @@ internal import Synchronization
 
 /// Follows the network path, and reports to a handler or a loop every material change.
 ///
-/// All monitors of a process share one engine and one subscription to the kernel. A monitor is in the network namespace
-/// of the thread that makes it. It must be kept: dropping the last reference ends it.
+/// A monitor is in the network namespace of the thread that makes it; all monitors of one namespace share one engine and
+/// one subscription to the kernel. It must be kept: dropping the last reference ends it.
 public final class NWPathMonitor: Sendable {
     private struct State {
         var delivery = PathDelivery()
