@@ -221,6 +221,7 @@ public final class Daemon {
         headline.traffic = { [unowned traffic] in traffic.observations(of: $0) }
         diagnosis.traffic = { [unowned traffic] in traffic.evidence }
         diagnosis.isProvedByTraffic = { [unowned self] in traffic.isProving(engine.core.path) }
+        diagnosis.probes = { [unowned probes] in probes.states }
         diagnosis.isFailing = { [unowned self] in
             let path = engine.core.path
             return path.status != .satisfied || path.gateways.contains { $0.isReachable == false } || probes.isFailing

@@ -30,10 +30,15 @@ extension ExaminationState {
 
     private mutating func test(_ index: Int, _ number: Int) {
         let anchor = evidence.reach[index].anchors[number]
-        sendTrain(.echo, to: anchor.address, count: 3) { state, result in
-            state.evidence.reach[index].anchors[number].echo = result.answered
-            state.roundTrips[anchor.address] = result.median
-            state.record(result.faults, at: index, from: anchor.address)
+        if let roundTrip = order.recent.echo(of: anchor.address) {
+            evidence.reach[index].anchors[number].echo = .known(true)
+            roundTrips[anchor.address] = roundTrip
+        } else {
+            sendTrain(.echo, to: anchor.address, count: 3) { state, result in
+                state.evidence.reach[index].anchors[number].echo = result.answered
+                state.roundTrips[anchor.address] = result.median
+                state.record(result.faults, at: index, from: anchor.address)
+            }
         }
         if let port = order.targets.echoPort {
             sendTrain(.datagram(port: port), to: anchor.address, count: 6) { state, result in
@@ -43,12 +48,20 @@ extension ExaminationState {
             }
         }
         for port in Set([order.targets.httpPort, order.targets.httpsPort]) {
+            guard !order.recent.isConnected(to: SocketAddress(ScopedAddress(anchor.address), port: port)) else {
+                record(.connected, of: port, index, number)
+                continue
+            }
             connect(to: anchor.address, port: port) { state, connection in
-                state.evidence.reach[index].anchors[number].ports[port] = connection
-                // A connection is a packet that no local filter refused.
-                if connection == .connected { state.count(anchor.address.family, attempts: 1, refused: 0) }
+                state.record(connection, of: port, index, number)
             }
         }
+    }
+
+    private mutating func record(_ connection: ReachEvidence.Connection, of port: UInt16, _ index: Int, _ number: Int) {
+        evidence.reach[index].anchors[number].ports[port] = connection
+        // A connection is a packet that no local filter refused.
+        if connection == .connected { count(evidence.reach[index].family, attempts: 1, refused: 0) }
     }
 
     private mutating func sendTrain(

@@ -136,6 +136,10 @@ extension ExaminationState {
         } else {
             evidence.gateways[index].hardwareAddresses = .unknown(because: "\(link.name) has no neighbour discovery")
         }
+        guard order.recent.echo(of: gateway.address) == nil else {
+            evidence.gateways[index].answersEcho = .known(true)
+            return
+        }
         let train = PacketTrain(.echo, to: address, count: 10, pace: .milliseconds(50), timeout: .seconds(1))
         send(.gateway, train) { state, result, _ in
             state.evidence.gateways[index].answersEcho = result.answered

@@ -86,6 +86,8 @@ final class DiagnosisService {
     var isProvedByTraffic: () -> Bool = { false }
     /// Whether a gateway or a probe fails now.
     var isFailing: () -> Bool = { false }
+    /// What probes found, so that it need not be queried again.
+    var probes: () -> [ProbeState] = { [] }
     /// The faults that counters of links show.
     private var health: [Verdict] = []
 
@@ -305,6 +307,7 @@ final class DiagnosisService {
             return order
         }
         order.isRepeated = true
+        order.recent = RecentAnswers(probes(), at: clock.boot)
         carriers.note(around.carriers, at: clock.boot)
         order.carriers = carriers
         return order

@@ -1,0 +1,37 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+package import Probes
+
+/// What answered probes of the service a moment ago, which an examination therefore does not query again.
+///
+/// Successes only: what failed is tested once more, since a single failure may be a lost packet.
+package struct RecentAnswers: Sendable {
+    /// How old an answer may be.
+    package static let validity = Duration.seconds(2)
+
+    private var echoes: [IPAddress: Duration] = [:]
+    private var connections: Set<SocketAddress> = []
+
+    /// No answer.
+    package init() {}
+
+    /// Reads the states of probes at a time since boot; those whose packets take a route of their own do not count.
+    package init(_ states: [ProbeState], at now: Duration) {
+        for state in states where state.definition.route == ProbeRoute() {
+            guard let result = state.last, result.isSuccess, let address = result.address,
+                let end = state.lastEnd, now - end <= Self.validity
+            else { continue }
+            switch (state.definition.method, state.definition.target) {
+            case (.icmp, _): echoes[address.address] = result.duration
+            case (.tcp, .host(_, let port?)): connections.insert(SocketAddress(address, port: port))
+            default: continue
+            }
+        }
+    }
+
+    /// The round trip of an echo; `nil` where none was answered.
+    func echo(of address: IPAddress) -> Duration? { echoes[address] }
+
+    func isConnected(to address: SocketAddress) -> Bool { connections.contains(address) }
+}
