@@ -18,10 +18,10 @@ public struct AdvertisedService: Hashable, Sendable {
 
     /// Whether the other one would be seen under the same name; letters of ASCII differ by nothing (rule N3).
     public func isNamed(as other: AdvertisedService) -> Bool {
-        func folded(_ text: String?) -> [UInt8]? {
+        func normalized(_ text: String?) -> [UInt8]? {
             text?.utf8.map { (65...90).contains($0) ? $0 | 0x20 : $0 }
         }
-        return folded(name) == folded(other.name) && folded(type) == folded(other.type)
+        return normalized(name) == normalized(other.name) && normalized(type) == normalized(other.type)
     }
 }
 

@@ -50,7 +50,7 @@ extension Configuration {
         for override in Self.overrides(in: environment, outlines) + overrides {
             guard let isList = known.first(where: { $0.key == override.key })?.isList else {
                 let nearest = NearestSpelling.nearest(to: override.key, among: known.map(\.key))
-                findings.report(.unknownKey(override.key, section: "", nearest: nearest), at: override.place)
+                findings.report(.unknownKey(override.key, section: "", nearest: nearest), at: override.origin)
                 continue
             }
             SectionReader.read(override.node(isList: isList), into: &configuration, path: "", &findings)

@@ -42,7 +42,7 @@ public struct ConfigurationFiles: Hashable, Sendable {
                 sources.append(Configuration.Source(name: path, bytes: try Self.read(path)))
             } catch {
                 if case .kernel(.noEntry) = error, !isRequired { return }
-                problems.append(ConfigurationProblem(place: .path(path), fact: error.fact))
+                problems.append(ConfigurationProblem(origin: .path(path), fact: error.fact))
             }
         }
         add(file, isRequired: isRequired)
@@ -51,11 +51,11 @@ public struct ConfigurationFiles: Hashable, Sendable {
             for name in names.prefix(Self.mostDropIns) { add("\(dropIns)/\(name)", isRequired: true) }
             if names.count > Self.mostDropIns {
                 let fact = ConfigurationProblem.Fact.tooMany(key: "the directory", limit: Self.mostDropIns)
-                problems.append(ConfigurationProblem(place: .path(dropIns), fact: fact))
+                problems.append(ConfigurationProblem(origin: .path(dropIns), fact: fact))
             }
         } catch {
             if error != .noEntry && error != Errno(ENOTDIR) {
-                problems.append(ConfigurationProblem(place: .path(dropIns), fact: .unreadable(error.description)))
+                problems.append(ConfigurationProblem(origin: .path(dropIns), fact: .unreadable(error.description)))
             }
         }
         guard problems.isEmpty else { throw ConfigurationError(problems: problems) }
@@ -67,7 +67,7 @@ public struct ConfigurationFiles: Hashable, Sendable {
         do {
             return Configuration.Source(name: path, bytes: try read(path))
         } catch {
-            throw ConfigurationError(problems: [ConfigurationProblem(place: .path(path), fact: error.fact)])
+            throw ConfigurationError(problems: [ConfigurationProblem(origin: .path(path), fact: error.fact)])
         }
     }
 

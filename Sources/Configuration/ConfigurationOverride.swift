@@ -8,28 +8,28 @@ public struct ConfigurationOverride: Hashable, Sendable {
     public let key: String
     /// The texts; more than one only for lists.
     public let values: [String]
-    public let place: Place
+    public let origin: ValueOrigin
 
     /// A setting given by a flag such as `--listen`.
     public init(flag: String, key: String, values: [String]) {
         self.key = key
         self.values = values
-        place = .flag(flag)
+        origin = .flag(flag)
     }
 
     init(variable: String, key: String, values: [String]) {
         self.key = key
         self.values = values
-        place = .environment(variable)
+        origin = .environment(variable)
     }
 
     /// A tree with this one setting, to be read like a file.
     func node(isList: Bool) -> YAMLNode {
-        let items = values.map { YAMLNode(place: place, content: .scalar($0, isPlain: true)) }
-        let single = YAMLNode(place: place, content: .scalar(values.last ?? "", isPlain: true))
-        var node = isList ? YAMLNode(place: place, content: .list(items)) : single
+        let items = values.map { YAMLNode(origin: origin, content: .scalar($0, isPlain: true)) }
+        let single = YAMLNode(origin: origin, content: .scalar(values.last ?? "", isPlain: true))
+        var node = isList ? YAMLNode(origin: origin, content: .list(items)) : single
         for name in key.split(separator: ".").reversed() {
-            node = YAMLNode(place: place, content: .map([YAMLEntry(key: String(name), place: place, value: node)]))
+            node = YAMLNode(origin: origin, content: .map([YAMLEntry(key: String(name), origin: origin, value: node)]))
         }
         return node
     }

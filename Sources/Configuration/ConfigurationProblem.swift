@@ -4,7 +4,7 @@ internal import Spelling
 
 /// One thing that is wrong in a configuration, and where.
 public struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible {
-    public let place: Place
+    public let origin: ValueOrigin
     public let fact: Fact
 
     /// The kinds of mistakes, with what a reader needs to mend them.
@@ -20,7 +20,7 @@ public struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible 
         /// The file cannot be read; the system's words.
         case unreadable(String)
         /// The key was written before, at `first`.
-        case duplicateKey(String, first: Place)
+        case duplicateKey(String, first: ValueOrigin)
         /// No such key exists in `section`, which is empty at the top; `nearest` is one that does.
         case unknownKey(String, section: String, nearest: String?)
         /// The key has a value of another kind.
@@ -34,7 +34,7 @@ public struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible 
     }
 
     /// One line with the place, what is wrong, what was expected, and the nearest right spelling.
-    public var description: String { "\(place): \(text)" }
+    public var description: String { "\(origin): \(text)" }
 
     private var text: String {
         switch fact {

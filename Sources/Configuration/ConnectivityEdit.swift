@@ -177,7 +177,7 @@ private struct Position {
     let line: Int
     let column: Int
 
-    init(_ origin: Place) {
+    init(_ origin: ValueOrigin) {
         if case .file(_, let line, let column) = origin {
             (self.line, self.column) = (line, column)
         } else {
@@ -187,11 +187,11 @@ private struct Position {
 }
 
 extension YAMLEntry {
-    fileprivate var position: Position { Position(place) }
+    fileprivate var position: Position { Position(origin) }
 }
 
 extension YAMLNode {
-    fileprivate var position: Position { Position(place) }
+    fileprivate var position: Position { Position(origin) }
 
     fileprivate var section: YAMLEntry? { entry("connectivity") }
 

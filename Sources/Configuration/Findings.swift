@@ -6,14 +6,14 @@ struct Findings {
     static let limit = 100
 
     private(set) var problems: [ConfigurationProblem] = []
-    private var places: [String: Place] = [:]
+    private var origins: [String: ValueOrigin] = [:]
     private var troubled: Set<String> = []
 
-    mutating func report(_ fact: ConfigurationProblem.Fact, at place: Place) {
+    mutating func report(_ fact: ConfigurationProblem.Fact, at origin: ValueOrigin) {
         if problems.count < Self.limit {
-            problems.append(ConfigurationProblem(place: place, fact: fact))
+            problems.append(ConfigurationProblem(origin: origin, fact: fact))
         } else if problems.count == Self.limit {
-            problems.append(ConfigurationProblem(place: place, fact: .more))
+            problems.append(ConfigurationProblem(origin: origin, fact: .more))
         }
     }
 
@@ -26,13 +26,13 @@ struct Findings {
             nearest: nearest
         )
         troubled.insert(key)
-        report(fact, at: node.place)
+        report(fact, at: node.origin)
     }
 
     /// Notes a key that does not exist in the section at `path`.
-    mutating func report(unknownKey key: String, in path: String, nearest: String?, at place: Place) {
+    mutating func report(unknownKey key: String, in path: String, nearest: String?, at origin: ValueOrigin) {
         troubled.insert(SectionReader.join(path, key))
-        report(.unknownKey(key, section: path, nearest: nearest), at: place)
+        report(.unknownKey(key, section: path, nearest: nearest), at: origin)
     }
 
     /// Notes that right values contradict each other, unless one of `keys` is in trouble already.
@@ -44,19 +44,19 @@ struct Findings {
         let isKnown = troubled.contains { bad in
             ([key] + keys).contains { bad == $0 || bad.hasPrefix($0 + ".") || bad.hasPrefix($0 + "[") }
         }
-        if !isKnown { report(.conflict(key: key, sentence), at: place(of: key)) }
+        if !isKnown { report(.conflict(key: key, sentence), at: origin(of: key)) }
     }
 
     /// Remembers where the setting at `path` was written last.
-    mutating func remember(_ path: String, at place: Place) {
-        places[path] = place
+    mutating func remember(_ path: String, at origin: ValueOrigin) {
+        origins[path] = origin
     }
 
     /// Where the setting at `path` was written, or the nearest one around it.
-    func place(of path: String) -> Place {
+    func origin(of path: String) -> ValueOrigin {
         var path = path[...]
         while true {
-            if let place = places[String(path)] { return place }
+            if let origin = origins[String(path)] { return origin }
             guard let end = path.lastIndex(where: { $0 == "." || $0 == "[" }) else { return .builtIn }
             path = path[..<end]
         }

@@ -93,13 +93,13 @@ extension ValueForm where Value == [PasswordUser] {
                 return nil
             }
             guard pairs.count <= limit else {
-                findings.report(.tooMany(key: path, limit: limit), at: node.place)
+                findings.report(.tooMany(key: path, limit: limit), at: node.origin)
                 return nil
             }
             var users: [PasswordUser] = []
             for pair in pairs {
                 let key = SectionReader.join(path, pair.key)
-                findings.remember(key, at: pair.value.place)
+                findings.remember(key, at: pair.value.origin)
                 let isBad = pair.key.unicodeScalars.contains { $0 == ":" || $0.value < 32 || $0.value == 127 }
                 let isName = !pair.key.isEmpty && !isBad
                 if !isName {

@@ -17,14 +17,14 @@ enum SectionReader {
             findings.report(path.isEmpty ? "the file" : path, node, expected: "a map of keys and values")
             return
         }
-        findings.remember(path, at: node.place)
+        findings.remember(path, at: node.origin)
         let settings = Root.settings
         for entry in entries {
             if let setting = settings.first(where: { $0.key == entry.key }) {
                 setting.read(entry.value, &root, join(path, entry.key), &findings)
             } else {
                 let nearest = NearestSpelling.nearest(to: entry.key, among: settings.map(\.key))
-                findings.report(unknownKey: entry.key, in: path, nearest: nearest, at: entry.place)
+                findings.report(unknownKey: entry.key, in: path, nearest: nearest, at: entry.origin)
             }
         }
     }
@@ -88,20 +88,20 @@ struct NamedReader<Child: ConfigurationEntry> {
             findings.report(path, node, expected: "a map from names to settings")
             return
         }
-        findings.remember(path, at: node.place)
+        findings.remember(path, at: node.origin)
         for entry in entries {
-            let keyNode = YAMLNode(place: entry.place, content: .scalar(entry.key, isPlain: false))
+            let keyNode = YAMLNode(origin: entry.origin, content: .scalar(entry.key, isPlain: false))
             guard let name = names.read(keyNode, "a name in \(path)", &findings) else { continue }
             let entryPath = SectionReader.join(path, name)
             var value = list.first { $0.name == name }?.value ?? Child()
             SectionReader.read(entry.value, into: &value, path: entryPath, &findings)
-            findings.remember(entryPath, at: entry.place)
+            findings.remember(entryPath, at: entry.origin)
             if let index = list.firstIndex(where: { $0.name == name }) {
                 list[index] = Named(name, value)
             } else if list.count < limit {
                 list.append(Named(name, value))
             } else {
-                findings.report(.tooMany(key: path, limit: limit), at: entry.place)
+                findings.report(.tooMany(key: path, limit: limit), at: entry.origin)
                 return
             }
         }

@@ -44,7 +44,7 @@ struct Setting<Root: Sendable>: Sendable {
     ) {
         self.key = key
         read = { node, root, path, findings in
-            findings.remember(path, at: node.place)
+            findings.remember(path, at: node.origin)
             if let value = form.read(node, path, &findings) { root[keyPath: property] = value }
         }
         write = { form.write($0[keyPath: property]) }
@@ -103,7 +103,7 @@ struct Setting<Root: Sendable>: Sendable {
         self.key = key
         let form = SectionReader.form(of: Child.self).list(upTo: limit)
         read = { node, root, path, findings in
-            findings.remember(path, at: node.place)
+            findings.remember(path, at: node.origin)
             if let value = form.read(node, path, &findings) { root[keyPath: property] = value }
         }
         write = { form.write($0[keyPath: property]) }

@@ -101,12 +101,12 @@ struct ValueForm<Value: Sendable>: Sendable {
                     return nil
                 }
                 guard items.count <= limit else {
-                    findings.report(.tooMany(key: path, limit: limit), at: node.place)
+                    findings.report(.tooMany(key: path, limit: limit), at: node.origin)
                     return nil
                 }
                 var values: [Value] = []
                 for (index, item) in items.enumerated() {
-                    findings.remember("\(path)[\(index)]", at: item.place)
+                    findings.remember("\(path)[\(index)]", at: item.origin)
                     if let value = read(item, "\(path)[\(index)]", &findings) { values.append(value) }
                 }
                 return values.count == items.count ? values : nil

@@ -41,7 +41,7 @@ struct YAMLDocument: ~Copyable {
             case .documentStart:
                 documents += 1
                 if documents > 1 {
-                    findings.report(.unsupported("a second document"), at: place(marked))
+                    findings.report(.unsupported("a second document"), at: origin(marked))
                     return root
                 }
             case .documentEnd, .other: break
@@ -55,22 +55,22 @@ struct YAMLDocument: ~Copyable {
         depth: Int,
         _ findings: inout Findings
     ) throws(Stop) -> YAMLNode {
-        let place = place(marked)
-        if marked.hasAnchor { findings.report(.unsupported("an anchor (& without quotes)"), at: place) }
-        if marked.hasTag { findings.report(.unsupported("a tag (! without quotes)"), at: place) }
+        let origin = origin(marked)
+        if marked.hasAnchor { findings.report(.unsupported("an anchor (& without quotes)"), at: origin) }
+        if marked.hasTag { findings.report(.unsupported("a tag (! without quotes)"), at: origin) }
         guard depth <= Self.deepestNesting else {
-            findings.report(.tooDeep(limit: Self.deepestNesting), at: place)
+            findings.report(.tooDeep(limit: Self.deepestNesting), at: origin)
             throw Stop()
         }
         switch marked.event {
         case .scalar(let text, let isPlain):
-            return YAMLNode(place: place, content: .scalar(text, isPlain: isPlain))
+            return YAMLNode(origin: origin, content: .scalar(text, isPlain: isPlain))
         case .listStart:
-            return YAMLNode(place: place, content: .list(try list(depth: depth, &findings)))
+            return YAMLNode(origin: origin, content: .list(try list(depth: depth, &findings)))
         case .mapStart:
-            return YAMLNode(place: place, content: .map(try map(depth: depth, &findings)))
+            return YAMLNode(origin: origin, content: .map(try map(depth: depth, &findings)))
         default:
-            findings.report(.unsupported("an alias (* without quotes)"), at: place)
+            findings.report(.unsupported("an alias (* without quotes)"), at: origin)
             throw Stop()
         }
     }
@@ -86,22 +86,22 @@ struct YAMLDocument: ~Copyable {
 
     private mutating func map(depth: Int, _ findings: inout Findings) throws(Stop) -> [YAMLEntry] {
         var entries: [YAMLEntry] = []
-        var seen: [String: Place] = [:]
+        var seen: [String: ValueOrigin] = [:]
         while true {
             let marked = try next(&findings)
             if marked.event == .mapEnd { return entries }
             let key = try node(marked, depth: depth + 1, &findings)
             let value = try node(next(&findings), depth: depth + 1, &findings)
             guard case .scalar(let name, _) = key.content else {
-                findings.report(.unsupported("a key that is not text"), at: key.place)
+                findings.report(.unsupported("a key that is not text"), at: key.origin)
                 continue
             }
             if let first = seen[name] {
-                findings.report(.duplicateKey(name, first: first), at: key.place)
+                findings.report(.duplicateKey(name, first: first), at: key.origin)
                 continue
             }
-            seen[name] = key.place
-            entries.append(YAMLEntry(key: name, place: key.place, value: value))
+            seen[name] = key.origin
+            entries.append(YAMLEntry(key: name, origin: key.origin, value: value))
         }
     }
 
@@ -114,7 +114,7 @@ struct YAMLDocument: ~Copyable {
         }
     }
 
-    private func place(_ marked: YAMLMarkedEvent) -> Place {
+    private func origin(_ marked: YAMLMarkedEvent) -> ValueOrigin {
         .file(file, line: marked.line, column: marked.column)
     }
 }

@@ -11,7 +11,7 @@ struct YAMLNode: Equatable {
         case map([YAMLEntry])
     }
 
-    let place: Place
+    let origin: ValueOrigin
     let content: Content
 
     /// Whether nothing was written: an empty value, `~` or `null`.
@@ -33,6 +33,6 @@ struct YAMLNode: Equatable {
 
 struct YAMLEntry: Equatable {
     let key: String
-    let place: Place
+    let origin: ValueOrigin
     let value: YAMLNode
 }

@@ -19,7 +19,7 @@ public struct InterfaceDocument: JSONObjectWritable, Equatable, Sendable {
     public var mtu: Int
     public var usable: Bool
     /// What keeps it from carrying traffic, such as `no_carrier`; `null` when usable.
-    public var problem: Shortcoming?
+    public var problem: UnusableReason?
     public var master: String?
     /// The ports of a bond, team or HSR link; `nil` for other links.
     public var ports: PortCount?
@@ -76,7 +76,7 @@ public struct InterfaceDocument: JSONObjectWritable, Equatable, Sendable {
         operstate = view.operationalState.word
         mtu = view.mtu
         usable = view.isUsable
-        problem = view.shortcoming
+        problem = view.unusableReason
         master = view.master
         ports = view.ports
         hardwareAddress = view.hardwareAddress.isEmpty ? nil : Self.text(of: view.hardwareAddress)
@@ -168,7 +168,7 @@ extension InterfaceDocument {
             .added("operstate", .words(in: OperationalState.allCases.map(\.word)), "The state of RFC 2863.")
             .added("mtu", .count, "The largest packet, in bytes.")
             .added("usable", .truth, "Whether it could carry traffic, as far as link and addresses go.")
-            .member("problem", .oneOf(Shortcoming.self).orNull, "What keeps it from that; `null` when usable.")
+            .member("problem", .oneOf(UnusableReason.self).orNull, "What keeps it from that; `null` when usable.")
             .member("master", .text.orNull, "The bridge, bond, team or VRF it is a port of.")
             .optional("ports", PortCount.form, "Of a bond, team or HSR link only.")
             .member("hardware_address", hardwareAddress.orNull, "`null` for links without one.")

@@ -10,7 +10,7 @@ extension EventLog {
     static var newSuffix: String { ".new" }
 
     func adopt(_ file: LogFile) {
-        if let old = self.file?.takeUnsaved() { unsaved.append(old) }
+        if let old = self.file?.removeUnsaved() { unsaved.append(old) }
         self.file = file
         let age = file.firstTime.map { clock.wall - $0 } ?? .zero
         // A calendar that was stepped back gives a negative age.

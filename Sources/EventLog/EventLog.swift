@@ -106,15 +106,15 @@ public final class EventLog {
 
     /// Saves what was written to the disk; for the end of the daemon.
     public func synchronize() {
-        takeUnsaved()?.save()
+        removeUnsaved()?.save()
     }
 
     /// Whether something was written that may not be on the disk.
     public var hasUnsaved: Bool { !unsaved.isEmpty || file?.isUnsaved == true }
 
     /// What was written since this was asked last, and may not be on the disk; `nil` when there is nothing.
-    public func takeUnsaved() -> UnsavedLog? {
-        if let file = file?.takeUnsaved() { unsaved.append(file) }
+    public func removeUnsaved() -> UnsavedLog? {
+        if let file = file?.removeUnsaved() { unsaved.append(file) }
         defer { unsaved = [] }
         return unsaved.isEmpty ? nil : UnsavedLog(files: unsaved)
     }

@@ -110,7 +110,7 @@ final class LogFile {
     }
 
     /// The file, when something was written to it since this was asked last; `nil` when nothing was, or it cannot be had.
-    func takeUnsaved() -> SavedFile? {
+    func removeUnsaved() -> SavedFile? {
         guard !isStream, isUnsaved else { return nil }
         let copy = fcntl(descriptor.rawValue, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { return nil }
@@ -120,8 +120,8 @@ final class LogFile {
 
     /// Puts the end of the file in order before a line is written.
     private func settle() throws(Errno) {
-        if let place = cut {
-            try descriptor.truncate(to: place)
+        if let offset = cut {
+            try descriptor.truncate(to: offset)
             cut = nil
         }
         while !pending.isEmpty {
@@ -140,11 +140,11 @@ final class LogFile {
     /// Removes the first part of a line that did not fit.
     private func undo(_ written: Int) {
         let end = (try? FileStatus(of: descriptor))?.size ?? size + Int64(written)
-        let place = max(0, end - Int64(written))
+        let offset = max(0, end - Int64(written))
         do throws(Errno) {
-            try descriptor.truncate(to: place)
+            try descriptor.truncate(to: offset)
         } catch {
-            cut = place
+            cut = offset
         }
     }
 

@@ -101,7 +101,7 @@ public struct LogVerifier {
 
     /// Takes over what the check of the numbers found.
     private mutating func collect() {
-        for problem in sequence.takeProblems() { add(problem) }
+        for problem in sequence.removeProblems() { add(problem) }
     }
 
     private mutating func add(_ problem: LogProblem) {

@@ -40,7 +40,7 @@ struct SequenceChecker {
     }
 
     /// Hands over the problems found since the last call.
-    mutating func takeProblems() -> [LogProblem] {
+    mutating func removeProblems() -> [LogProblem] {
         defer { problems = [] }
         return problems
     }

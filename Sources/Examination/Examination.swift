@@ -105,7 +105,7 @@ public final class Examination: Cancelable {
             if order.isLimitFixed {
                 loop.schedule(at: started + order.limit) { [weak self] in self?.end(isComplete: false) }
             } else {
-                loop.scheduleSilence(after: order.limit) { [weak self] _ in self?.end(isComplete: false) }
+                loop.scheduleTimeout(after: order.limit) { [weak self] _ in self?.end(isComplete: false) }
             }
         loop.deferring { [weak self] in self?.begin() }
     }

@@ -134,9 +134,9 @@ struct ExaminationState {
             return sending
         }
         evidence.gateways = facts.routes.flatMap { route in
-            route.legs.compactMap { leg in
-                leg.gateway.flatMap { gateway in
-                    facts.link(leg.index).map { GatewayEvidence(gateway, on: $0.name) }
+            route.nexthops.compactMap { nexthop in
+                nexthop.gateway.flatMap { gateway in
+                    facts.link(nexthop.index).map { GatewayEvidence(gateway, on: $0.name) }
                 }
             }
         }
@@ -175,7 +175,7 @@ struct ExaminationState {
         guard !facts.tunnels.contains(link.index), link.flags.contains(.up) else { return false }
         let query = RouteQuery(address, kind: .decision, outputInterface: link.index)
         guard case .success(let answer) = kernel.lookup(query) else { return false }
-        return answer.legs.contains { $0.index == link.index && $0.gateway != nil }
+        return answer.nexthops.contains { $0.index == link.index && $0.gateway != nil }
     }
 }
 

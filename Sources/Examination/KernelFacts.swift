@@ -22,7 +22,7 @@ struct KernelFacts {
         var family: AddressFamily
         var route: Assessment<SendEvidence.Route>
         /// The next hops, without doubles.
-        var legs: [RouteLeg] = []
+        var nexthops: [RouteNexthop] = []
         /// Whether there is an address that such packets may come from.
         var hasSource = false
 
@@ -51,22 +51,22 @@ struct KernelFactsReader {
         var state = KernelState()
         let addresses = try kernel.addresses().values
         _ = state.replace(links: try kernel.links().values, addresses: addresses, at: now)
-        let interfaces = InterfaceJudge(state: state, policy: policy)
+        let interfaces = InterfaceClassifier(state: state, policy: policy)
         var facts = KernelFacts(addresses: Dictionary(grouping: addresses, by: \.index))
         facts.hardwareAddresses = Set(
             state.links.values.compactMap { HardwareAddress($0.hardwareAddress)?.description }
         )
         facts.routes = AddressFamily.allCases.map { internetRoute($0, interfaces) }
-        let used = facts.routes.flatMap(\.legs).compactMap { state.links[$0.index] }
+        let used = facts.routes.flatMap(\.nexthops).compactMap { state.links[$0.index] }
         facts.tunnels = Set(used.filter(interfaces.isTunnel).map(\.index))
-        facts.links = candidates(interfaces, carrying: facts.routes.flatMap(\.legs).map(\.index))
+        facts.links = candidates(interfaces, carrying: facts.routes.flatMap(\.nexthops).map(\.index))
         return facts
     }
 
     // MARK: - Links
 
     /// Those that carry traffic, then those that could; tunnels and interfaces of containers only if they carry.
-    private func candidates(_ interfaces: InterfaceJudge, carrying: [Int]) -> [Link] {
+    private func candidates(_ interfaces: InterfaceClassifier, carrying: [Int]) -> [Link] {
         let links = interfaces.state.links.values.sorted { $0.index < $1.index }.filter(interfaces.isEligible)
         let used = carrying.compactMap { index in links.first { $0.index == index } }
         var idle = links.filter { !interfaces.isIgnored($0) && !interfaces.isTunnel($0) }
@@ -79,7 +79,7 @@ struct KernelFactsReader {
 
     private static func isContainerEnd(_ link: Link) -> Bool { ["veth", "macvlan", "ipvlan"].contains(link.kind) }
 
-    private func rank(_ link: Link, _ interfaces: InterfaceJudge) -> Int {
+    private func rank(_ link: Link, _ interfaces: InterfaceClassifier) -> Int {
         let isUsable = link.flags.contains(.up) && link.carrier ?? link.flags.contains(.lowerUp)
         let isHeld = interfaces.state.routableInterfaces.contains(link.index)
         if isUsable { return isHeld ? 0 : 1 }
@@ -94,14 +94,15 @@ struct KernelFactsReader {
         return anchors.isEmpty ? policy.probes[family] ?? [] : anchors
     }
 
-    private func internetRoute(_ family: AddressFamily, _ interfaces: InterfaceJudge) -> KernelFacts.InternetRoute {
+    private func internetRoute(_ family: AddressFamily, _ interfaces: InterfaceClassifier) -> KernelFacts.InternetRoute
+    {
         var found = KernelFacts.InternetRoute(family: family, route: .notAsked)
         var failures: [(destination: IPAddress, failure: RouteFailure)] = []
         for destination in destinations(family) {
             switch kernel.lookup(RouteQuery(destination, kind: .entry)) {
             case .success(let answer):
                 found.route = .known(.found)
-                found.legs += answer.legs.filter { !found.legs.contains($0) }
+                found.nexthops += answer.nexthops.filter { !found.nexthops.contains($0) }
             case .failure(let failure): failures.append((destination, failure))
             }
         }
@@ -127,9 +128,9 @@ struct KernelFactsReader {
         }
         switch kernel.lookup(query) {
         case .success(let answer):
-            let leg = answer.legs.first
-            let link = leg.flatMap { leg in (try? kernel.link(index: leg.index)) ?? nil }
-            return .known(.found(interface: link?.name ?? "lo", gateway: leg?.gateway))
+            let nexthop = answer.nexthops.first
+            let link = nexthop.flatMap { nexthop in (try? kernel.link(index: nexthop.index)) ?? nil }
+            return .known(.found(interface: link?.name ?? "lo", gateway: nexthop?.gateway))
         case .failure(let failure):
             switch failure {
             case .blackhole, .unreachable, .prohibited:

@@ -41,7 +41,7 @@ public final class EventLoop: Sendable {
     }
 
     /// Names one registration, so that it can be changed or ended.
-    public struct Watch: Hashable, Sendable {
+    public struct Registration: Hashable, Sendable {
         let token: UInt64
         let descriptor: Int32
     }
@@ -56,7 +56,7 @@ public final class EventLoop: Sendable {
 
     private let inbox = Mutex(Inbox())
     /// Held by the thread that is the loop's at this moment: all the time but while the loop waits.
-    private let turn = Mutex(())
+    private let iteration = Mutex(())
     private let epoll: FileDescriptor
     private let wake: FileDescriptor
     /// Registrations and timers; touched on the loop's thread only, which `confine` checks, and within a turn.
@@ -87,13 +87,13 @@ public final class EventLoop: Sendable {
     public func run() {
         var ready = [nwp_ready](repeating: nwp_ready(), count: 64)
         var count = 0
-        while turn.withLock({ _ in serve(ready, count) }) {
+        while iteration.withLock({ _ in serve(ready, count) }) {
             let result = unsafe nwp_epoll_wait(epoll.rawValue, &ready, 64)
             guard result >= 0 else { preconditionFailure("epoll_wait: \(Errno(result))") }
             count = Int(result)
         }
         // Handlers hold engines, and engines the loop: a loop that is over lets all of them go.
-        let remains = unsafe reactor.takeHandlers()
+        let remains = unsafe reactor.removeHandlers()
         _ = consume remains
     }
 
@@ -116,8 +116,8 @@ public final class EventLoop: Sendable {
         // What has arrived counts before the time for it is over.
         if isTimerDue { runDueTimers() }
         guard drainInbox() else { return false }
-        let onTurn = unsafe reactor.onTurn
-        onTurn()
+        let onIteration = unsafe reactor.onIteration
+        onIteration()
         runDeferred()
         unsafe reactor.arm()
         return true
@@ -147,7 +147,7 @@ public final class EventLoop: Sendable {
             return true
         }
         guard isIdle else { return false }
-        let hasRun: Void? = turn.withLockIfAvailable { _ in
+        let hasRun: Void? = iteration.withLockIfAvailable { _ in
             let thread = owner.exchange(UInt(pthread_self()), ordering: .relaxed)
             defer { owner.store(thread, ordering: .relaxed) }
             work()
@@ -206,7 +206,7 @@ public final class EventLoop: Sendable {
     /// Runs what handlers put off, and what that puts off again, until others have waited long enough.
     private func runDeferred() {
         for _ in 0..<Self.rounds {
-            let works = unsafe reactor.takeDeferred()
+            let works = unsafe reactor.dequeueDeferred()
             if works.isEmpty { return }
             for work in works { work() }
         }
@@ -224,8 +224,8 @@ public final class EventLoop: Sendable {
 
     private func runDueTimers() {
         // What is due now, and nothing that handlers add: one that always schedules the next must not starve others.
-        for due in unsafe reactor.takeDueTimers(at: clock.boot) {
-            guard let handler = unsafe reactor.takeHandler(of: due.timer) else { continue }
+        for due in unsafe reactor.dequeueDueTimers(at: clock.boot) {
+            guard let handler = unsafe reactor.removeHandler(of: due.timer) else { continue }
             unsafe reactor.noteLateness(since: due.since, at: clock.boot)
             handler()
         }
@@ -243,41 +243,47 @@ public final class EventLoop: Sendable {
 // MARK: - Descriptors
 
 extension EventLoop {
-    /// Calls `handler` whenever `descriptor` is ready, until ``unwatch(_:)``.
+    /// Calls `handler` whenever `descriptor` is ready, until ``unregister(_:)``.
     ///
     /// Level-triggered.
     ///
     /// The caller keeps the descriptor open for as long as it is watched. Of what is ready in one turn, handlers that are
     /// `urgent` come first: those of what must be heard whatever others send.
     /// - Throws: epoll_ctl(2)'s error, such as `EPERM` for a regular file.
-    public func watch(
+    public func register(
         _ descriptor: Int32,
         for interest: Interest,
         urgent: Bool = false,
         handler: @escaping (Readiness) -> Void
-    ) throws(Errno) -> Watch {
+    ) throws(Errno) -> Registration {
         confine()
         let token = unsafe reactor.makeToken(urgent: urgent)
         try add(descriptor, events: interest.rawValue, token: token)
         unsafe reactor.handlers[token] = handler
-        return Watch(token: token, descriptor: descriptor)
+        return Registration(token: token, descriptor: descriptor)
     }
 
     /// Changes what a descriptor is watched for; an empty set pauses it (errors still arrive).
-    public func change(_ watch: Watch, to interest: Interest) throws(Errno) {
+    public func change(_ registration: Registration, to interest: Interest) throws(Errno) {
         confine()
         _ = try Errno.check(
-            nwp_epoll_control(epoll.rawValue, EPOLL_CTL_MOD, watch.descriptor, interest.rawValue, watch.token)
+            nwp_epoll_control(
+                epoll.rawValue,
+                EPOLL_CTL_MOD,
+                registration.descriptor,
+                interest.rawValue,
+                registration.token
+            )
         )
     }
 
     /// Ends a registration; its handler is not called again.
     ///
     /// Call it before closing the descriptor.
-    public func unwatch(_ watch: Watch) {
+    public func unregister(_ registration: Registration) {
         confine()
-        guard unsafe reactor.handlers.removeValue(forKey: watch.token) != nil else { return }
-        _ = nwp_epoll_control(epoll.rawValue, EPOLL_CTL_DEL, watch.descriptor, 0, watch.token)
+        guard unsafe reactor.handlers.removeValue(forKey: registration.token) != nil else { return }
+        _ = nwp_epoll_control(epoll.rawValue, EPOLL_CTL_DEL, registration.descriptor, 0, registration.token)
     }
 }
 
@@ -299,9 +305,9 @@ extension EventLoop {
     /// Calls `handler` once in every turn from now on, after the handlers of all events and before what was put off.
     ///
     /// It wakes nobody: a loop that waits has no turns. There is one such handler; a later one takes its place.
-    public func onTurn(_ handler: @escaping () -> Void) {
+    public func onIteration(_ handler: @escaping () -> Void) {
         confine()
-        unsafe reactor.onTurn = handler
+        unsafe reactor.onIteration = handler
     }
 }
 
@@ -330,26 +336,26 @@ extension EventLoop {
     /// Time for which this loop's timers came late (a busy machine, a long handler, a suspended system) is added, up to
     /// twice `limit`; what arrived meanwhile is served first. A loop that was awake for less than half of `limit` all the
     /// same is starved: silence says nothing then.
-    public func scheduleSilence(after limit: Duration, handler: @escaping (_ isStarved: Bool) -> Void) -> Timer {
+    public func scheduleTimeout(after limit: Duration, handler: @escaping (_ isInconclusive: Bool) -> Void) -> Timer {
         confine()
         let timer = unsafe reactor.makeTimer()
         let now = clock.boot
-        expect(Silence(limit: limit, started: now, lateness: lateness), timer, at: now + limit, handler)
+        expect(ExtendedTimeout(limit: limit, started: now, lateness: lateness), timer, at: now + limit, handler)
         return timer
     }
 
     private func expect(
-        _ silence: Silence,
+        _ timeout: ExtendedTimeout,
         _ timer: Timer,
         at deadline: Duration,
-        _ handler: @escaping (_ isStarved: Bool) -> Void
+        _ handler: @escaping (_ isInconclusive: Bool) -> Void
     ) {
         unsafe reactor.schedule(timer, at: deadline, now: clock.boot) { [unowned self] in
-            var silence = silence
+            var timeout = timeout
             let now = clock.boot
-            switch silence.end(at: now, lateness: lateness) {
-            case .wait(let more): expect(silence, timer, at: now + more, handler)
-            case .over(let isStarved): handler(isStarved)
+            switch timeout.end(at: now, lateness: lateness) {
+            case .wait(let more): expect(timeout, timer, at: now + more, handler)
+            case .over(let isInconclusive): handler(isInconclusive)
             }
         }
     }
@@ -384,7 +390,7 @@ extension EventLoop {
         confine()
         let descriptor = try Errno.check(unsafe nwp_signalfd(signals, Int32(signals.count)))
         // The registration lives as long as the process; so does the descriptor.
-        _ = try watch(descriptor, for: .readable, urgent: true) { _ in
+        _ = try register(descriptor, for: .readable, urgent: true) { _ in
             while true {
                 let signal = nwp_signalfd_read(descriptor)
                 guard signal > 0 else { return }

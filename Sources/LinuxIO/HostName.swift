@@ -18,15 +18,15 @@ public enum HostName {
 /// Hears at once when the machine gets another name, as by cloud-init or DHCP long after the start.
 ///
 /// Source: `/proc/sys/kernel/hostname`, which poll(2) reports as exceptional after each sethostname(2), of any UTS
-/// namespace. Where it cannot be watched, ``look()`` has to be called at times.
-public final class HostNameWatch {
+/// namespace. Where it cannot be watched, ``poll()`` has to be called at times.
+public final class HostNameMonitor {
     /// The name that was seen last.
     public private(set) var name: String
 
     private let loop: EventLoop
     private var onChange: (String) -> Void = { _ in }
     private var file: FileDescriptor?
-    private var watch: EventLoop.Watch?
+    private var registration: EventLoop.Registration?
 
     /// Makes a watch that hears nothing before ``start(onChange:)``.
     public init(loop: EventLoop) {
@@ -42,25 +42,26 @@ public final class HostNameWatch {
     /// - Parameter onChange: Called on the loop's thread with the new name.
     public func start(onChange: @escaping (String) -> Void) {
         self.onChange = onChange
-        guard watch == nil, let file = try? FileDescriptor(opening: "/proc/sys/kernel/hostname", flags: O_RDONLY) else {
+        guard registration == nil, let file = try? FileDescriptor(opening: "/proc/sys/kernel/hostname", flags: O_RDONLY)
+        else {
             return
         }
         // Each change is reported once; nothing needs to be read.
-        watch = try? loop.watch(file.rawValue, for: .exceptional) { [weak self] _ in self?.look() }
+        registration = try? loop.register(file.rawValue, for: .exceptional) { [weak self] _ in self?.poll() }
         self.file = consume file
         // The file counts changes since it was opened.
-        look()
+        poll()
     }
 
     public func stop() {
-        if let watch { loop.unwatch(watch) }
-        watch = nil
+        if let registration { loop.unregister(registration) }
+        registration = nil
         file = nil
         onChange = { _ in }
     }
 
     /// Looks whether the name is another one.
-    public func look() {
+    public func poll() {
         let current = HostName.current
         guard current != name else { return }
         name = current

@@ -13,7 +13,7 @@ struct Reactor: ~Copyable {
     var handlers: [UInt64: (EventLoop.Readiness) -> Void] = [:]
     let timer: FileDescriptor
     /// Called once a turn.
-    var onTurn: () -> Void = {}
+    var onIteration: () -> Void = {}
 
     private var deferred: [() -> Void] = []
     private var lastToken: UInt64 = 1
@@ -78,7 +78,7 @@ struct Reactor: ~Copyable {
     }
 
     /// Takes the timers whose time has come off the plan, the earliest first.
-    mutating func takeDueTimers(at now: Duration) -> [(timer: EventLoop.Timer, since: Duration)] {
+    mutating func dequeueDueTimers(at now: Duration) -> [(timer: EventLoop.Timer, since: Duration)] {
         _ = try? timer.read(upTo: 8)
         armed = nil
         var due: [(timer: EventLoop.Timer, since: Duration)] = []
@@ -104,25 +104,25 @@ struct Reactor: ~Copyable {
     }
 
     /// Takes the handler of a timer; `nil` when it was cancelled meanwhile.
-    mutating func takeHandler(of timer: EventLoop.Timer) -> (() -> Void)? {
+    mutating func removeHandler(of timer: EventLoop.Timer) -> (() -> Void)? {
         timers.removeValue(forKey: timer.id)
     }
 
     /// Gives up every handler and timer, so that the caller can release them while the reactor is at rest.
-    mutating func takeHandlers() -> [Any] {
+    mutating func removeHandlers() -> [Any] {
         defer {
             handlers = [:]
             timers = [:]
             deadlines = []
             deferred = []
-            onTurn = {}
+            onIteration = {}
         }
-        return [handlers, timers, deferred, onTurn]
+        return [handlers, timers, deferred, onIteration]
     }
 
     mutating func putOff(_ work: @escaping () -> Void) { deferred.append(work) }
 
-    mutating func takeDeferred() -> [() -> Void] {
+    mutating func dequeueDeferred() -> [() -> Void] {
         let works = deferred
         if !works.isEmpty { deferred = [] }
         return works

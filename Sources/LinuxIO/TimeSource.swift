@@ -16,7 +16,7 @@ public protocol TimeSource: Sendable {
 
 extension TimeSource {
     /// What the calendar says of a moment since boot, unless it was stepped between that moment and now.
-    public func calendar(at moment: Duration) -> WallTime { wall + (moment - boot) }
+    public func calendar(at time: Duration) -> WallTime { wall + (time - boot) }
 }
 
 public struct KernelClock: TimeSource {

@@ -89,12 +89,12 @@ extension WallTime: CustomStringConvertible {
         digits: Int,
         then mark: Unicode.Scalar,
         to text: UnsafeMutableBufferPointer<UInt8>,
-        at place: Int
+        at position: Int
     ) {
         var rest = UInt64(value)
-        var digit = place + digits
+        var digit = position + digits
         unsafe text[digit] = UInt8(ascii: mark)
-        while digit > place {
+        while digit > position {
             digit -= 1
             unsafe text[digit] = UInt8(truncatingIfNeeded: 48 + rest % 10)
             rest /= 10
@@ -162,10 +162,10 @@ private struct DigitReader {
     /// `Z` or `+hh:mm`, in seconds.
     mutating func offset() -> Int64? {
         if skip("Z") || skip("z") { return 0 }
-        let sign: Int64 = skip("-") ? -1 : 1
-        guard sign < 0 || skip("+"), let hours = number(digits: 2), skip(":"), let minutes = number(digits: 2),
+        let direction: Int64 = skip("-") ? -1 : 1
+        guard direction < 0 || skip("+"), let hours = number(digits: 2), skip(":"), let minutes = number(digits: 2),
             hours < 24, minutes < 60
         else { return nil }
-        return sign * (hours * 3600 + minutes * 60)
+        return direction * (hours * 3600 + minutes * 60)
     }
 }

@@ -61,7 +61,7 @@ public final class Worker: Sendable {
     private let startThread: @Sendable (@escaping @Sendable () -> Void) throws(Errno) -> Void
     private let state = Mutex(State())
     /// How many jobs take turns; each may hold a file open.
-    private static let turns = 4
+    private static let mostRunning = 4
     /// How much the thread gives way, nice(2).
     private static let niceness: Int32 = 10
 
@@ -149,7 +149,7 @@ public final class Worker: Sendable {
                 let dropped = state.cancelled
                 state.cancelled = []
                 state.running.subtract(dropped)
-                let new = Array(state.waiting.prefix(Self.turns - state.running.count))
+                let new = Array(state.waiting.prefix(Self.mostRunning - state.running.count))
                 state.waiting.removeFirst(new.count)
                 state.running.formUnion(new.map(\.id))
                 let isOver = state.running.isEmpty

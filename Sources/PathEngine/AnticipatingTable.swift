@@ -36,8 +36,8 @@ final class AnticipatingTable: ForwardingTable {
 
     /// Where a packet would go now.
     func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure> {
-        plan.begin(asking: kernel)
-        return plan.take(query) ?? table.lookup(query)
+        plan.begin(querying: kernel)
+        return plan.dequeue(query) ?? table.lookup(query)
     }
 
     func connect(_ query: RouteQuery) -> ConnectAnswer? {
@@ -49,7 +49,7 @@ final class AnticipatingTable: ForwardingTable {
         table.defaultRoutes(family, table: number)
     }
 
-    var asksForTransport: Bool { table.asksForTransport }
+    var selectsByTransport: Bool { table.selectsByTransport }
 
     func marksExempt(fromTable number: UInt32, _ family: AddressFamily) -> [UInt32] {
         table.marksExempt(fromTable: number, family)
@@ -94,29 +94,29 @@ private struct Plan {
     /// What the kernel answers to the same questions after an evaluation.
     private var repeated: [Result<RouteAnswer, RouteFailure>?] = []
     /// What was asked in this evaluation, once it was something else than expected.
-    private var asked: [RouteQuery]?
+    private var requested: [RouteQuery]?
     /// The indices of answers that were used in another order than expected.
     private var used: Set<Int> = []
     private var hasBegun = false
     private var next = 0
 
     /// Asks everything that is expected, once in an evaluation.
-    mutating func begin(asking kernel: LiveKernel) {
+    mutating func begin(querying kernel: LiveKernel) {
         guard !hasBegun else { return }
         hasBegun = true
         kernel.lookup(&expected, into: &answers)
     }
 
     mutating func end() {
-        if let asked {
-            expected = PreparedLookups(Array(asked.prefix(AnticipatingTable.most)))
+        if let requested {
+            expected = PreparedLookups(Array(requested.prefix(AnticipatingTable.most)))
             answers.removeAll(keepingCapacity: true)
             used = []
         } else if next < expected.queries.count {
             expected = PreparedLookups(Array(expected.queries.prefix(next)))
             answers.removeLast(max(answers.count - next, 0))
         }
-        asked = nil
+        requested = nil
         next = 0
         hasBegun = false
     }
@@ -156,14 +156,14 @@ private struct Plan {
     }
 
     /// Takes the answer to a question; `nil` when it was not expected.
-    mutating func take(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure>? {
+    mutating func dequeue(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure>? {
         // Mostly it is the next one in the order.
-        if asked == nil, next < answers.count, expected.queries[next] == query, let answer = answers[next] {
+        if requested == nil, next < answers.count, expected.queries[next] == query, let answer = answers[next] {
             next += 1
             return answer
         }
-        if asked == nil { asked = Array(expected.queries.prefix(next)) }
-        asked?.append(query)
+        if requested == nil { requested = Array(expected.queries.prefix(next)) }
+        requested?.append(query)
         for index in answers.indices.dropFirst(next) where expected.queries[index] == query {
             guard let answer = answers[index], used.insert(index).inserted else { continue }
             return answer

@@ -7,7 +7,7 @@ internal import PathModel
 extension EngineCore {
     /// Those of the interfaces on which services can be looked for that are wanted.
     public func multicastInterfaces(where isWanted: (Link) -> Bool = { _ in true }) -> [MulticastInterface] {
-        judge.multicastLinks(where: isWanted).map { view in
+        classifier.multicastLinks(where: isWanted).map { view in
             MulticastInterface(
                 index: view.link.index,
                 name: view.link.name,

@@ -22,15 +22,15 @@ public struct EngineCore: Sendable {
     public private(set) var linkRevision: UInt64 = 0
 
     private var memory = InterfaceMemory()
-    private var qualities = QualityBook()
-    private var settler: Settler
+    private var qualities = QualityTable()
+    private var debounce: DebounceState
     private var cause: EngineCause?
     /// The last announcement of a change that routes rest on, and whether an answer was given while the kernel may not have
     /// made the change yet (rule S42).
     private var announced: (cause: EngineCause, at: Duration, isAnswered: Bool)?
     /// Links that were read again, as long as answers count them as down.
     private var confirmed: Set<Int> = []
-    private var ledger = InterfaceLedger()
+    private var interfaceTracker = InterfaceTracker()
     private var updatesAll = true
     /// Whether something else that evaluations rest on changed during the last one or after it.
     private var isOutdated = false
@@ -39,7 +39,7 @@ public struct EngineCore: Sendable {
 
     public init(_ settings: EngineSettings) {
         self.settings = settings
-        settler = Settler(quiet: settings.quiet, cap: settings.cap)
+        debounce = DebounceState(quiet: settings.quiet, cap: settings.cap)
         monitors = Self.monitors(for: settings.policy, keeping: [])
     }
 
@@ -50,8 +50,8 @@ public struct EngineCore: Sendable {
     }
 
     /// Classifies the interfaces of the present state.
-    public var judge: InterfaceJudge {
-        InterfaceJudge(state: state, facts: facts, policy: settings.policy, memory: memory)
+    public var classifier: InterfaceClassifier {
+        InterfaceClassifier(state: state, facts: facts, policy: settings.policy, memory: memory)
     }
 
     /// The interfaces by which packets of the default path leave, by index; none while it has no path.
@@ -59,11 +59,11 @@ public struct EngineCore: Sendable {
 
     /// The links whose counters are read, of which `used` carry the path; those that were `known` before stay.
     public func measuredLinks(used: [Int], known: [Int]) -> [MeasuredLink] {
-        judge.measuredLinks(used: used, others: monitors.flatMap(\.path.interfaces).map(\.index) + known)
+        classifier.measuredLinks(used: used, others: monitors.flatMap(\.path.interfaces).map(\.index) + known)
     }
 
     /// Whether a link works; `false` where there is none of that index.
-    public func isUsable(_ index: Int) -> Bool { state.links[index].map(judge.isUsable) ?? false }
+    public func isUsable(_ index: Int) -> Bool { state.links[index].map(classifier.isUsable) ?? false }
 }
 
 // MARK: - What comes in
@@ -71,7 +71,7 @@ public struct EngineCore: Sendable {
 extension EngineCore {
     /// Takes notifications of the kernel.
     /// - Returns: Links to read at once, because the kernel tells their new state late (rules S7, S14).
-    public mutating func take(_ batch: EventBatch) -> [Int] {
+    public mutating func apply(_ batch: EventBatch) -> [Int] {
         var reread: [Int] = []
         for notice in batch.notices {
             guard let trigger = state.apply(notice.event, at: batch.boot) else { continue }
@@ -91,7 +91,7 @@ extension EngineCore {
         return reread
     }
 
-    /// Takes the answer to a reading that ``take(_:)`` asked for.
+    /// Takes the answer to a reading that ``apply(_:)`` asked for.
     public mutating func reread(_ index: Int, as link: Link?, cause: EngineCause, at now: Duration) {
         guard state.reread(index, as: link, at: now) else { return }
         linkRevision += 1
@@ -99,7 +99,7 @@ extension EngineCore {
     }
 
     /// Takes new facts of the providers; before the first look they are part of it.
-    public mutating func take(_ facts: ProviderFacts, cause: EngineCause, at now: Duration) {
+    public mutating func apply(_ facts: ProviderFacts, cause: EngineCause, at now: Duration) {
         guard facts != self.facts else { return }
         self.facts = facts
         updatesAll = true
@@ -109,7 +109,7 @@ extension EngineCore {
     /// Applies the entry of a monitored neighbour that was read, not announced; `nil` when there is none.
     /// - Returns: Whether an evaluation could come out differently.
     @discardableResult
-    public mutating func take(_ neighbor: Neighbor?, of key: NeighborKey) -> Bool {
+    public mutating func apply(_ neighbor: Neighbor?, of key: NeighborKey) -> Bool {
         let mayDiffer = state.note(neighbor, of: key)
         isOutdated = isOutdated || mayDiffer
         return mayDiffer
@@ -117,7 +117,7 @@ extension EngineCore {
 
     /// Notes that the machine slept: nobody saw what happened meanwhile, so it is no flapping (rule S49).
     public mutating func slept(until now: Duration) {
-        for place in monitors.indices { monitors[place].slept(until: now) }
+        for position in monitors.indices { monitors[position].slept(until: now) }
     }
 
     /// Takes a full reading of links and addresses.
@@ -133,14 +133,14 @@ extension EngineCore {
     }
 
     /// Takes new settings; monitors that did not change keep their history.
-    public mutating func take(_ settings: EngineSettings, cause: EngineCause, at now: Duration) {
-        let asksGateways = settings.gatewayInterval != nil
+    public mutating func apply(_ settings: EngineSettings, cause: EngineCause, at now: Duration) {
+        let probesGateways = settings.gatewayInterval != nil
         // What was found out by asking is not known to who does not ask, and the other way round.
-        if asksGateways != (self.settings.gatewayInterval != nil) {
-            _ = state.watch(NeighborDemand(), asksGateways: asksGateways)
+        if probesGateways != (self.settings.gatewayInterval != nil) {
+            _ = state.track(NeighborDependencies(), probesGateways: probesGateways)
         }
         self.settings = settings
-        settler = Settler(quiet: settings.quiet, cap: settings.cap)
+        debounce = DebounceState(quiet: settings.quiet, cap: settings.cap)
         monitors = Self.monitors(for: settings.policy, keeping: monitors)
         updatesAll = true
         if evaluations > 0 { trigger(cause, at: now) }
@@ -149,7 +149,7 @@ extension EngineCore {
     /// Notes a sign of a change; the first one of a burst is what events name as its cause.
     public mutating func trigger(_ cause: EngineCause, at now: Duration) {
         if self.cause == nil { self.cause = cause }
-        settler.trigger(at: now)
+        debounce.trigger(at: now)
     }
 }
 
@@ -157,7 +157,7 @@ extension EngineCore {
 
 extension EngineCore {
     /// Whether a burst has begun that was not evaluated yet.
-    public var isPending: Bool { settler.isPending }
+    public var isPending: Bool { debounce.isPending }
 
     /// How long the kernel may still look up by the old state after it announced another one.
     ///
@@ -201,8 +201,8 @@ extension EngineCore {
     /// Notes that the kernel gives the same answers once the announced change is made.
     public mutating func confirm() { announced = nil }
 
-    public mutating func next(at now: Duration) -> Settler.Action {
-        let action = settler.next(at: now)
+    public mutating func next(at now: Duration) -> DebounceState.Action {
+        let action = debounce.next(at: now)
         guard let check = nextCheck.earlier(changeDue), action != .evaluate else { return action }
         // What runs out does not wait for the end of a burst, which may be a second away.
         guard now < check else { return .evaluate }
@@ -228,7 +228,7 @@ extension EngineCore {
         let isFirst = evaluations == 0
         evaluations += 1
         isOutdated = false
-        settler = Settler(quiet: settings.quiet, cap: settings.cap)
+        debounce = DebounceState(quiet: settings.quiet, cap: settings.cap)
         let reason = cause ?? announced?.cause ?? EngineCause(.expiry, source: "timer", received: clock.wall)
         cause = nil
         announced?.isAnswered = true
@@ -240,33 +240,33 @@ extension EngineCore {
         restsOn = answers.reduce(into: []) { $0.formUnion($1.restsOn) }
         nextCheck = qualities.nextCheck
         var paths: [EngineUpdate.MonitorChange] = []
-        var calmed: [String: Int] = [:]
-        for place in answers.indices {
-            let outcome = monitors[place].take(answers[place], hold: settings.recoveryHold, at: started)
+        var flappingEnded: [String: Int] = [:]
+        for position in answers.indices {
+            let outcome = monitors[position].apply(answers[position], hold: settings.recoveryHold, at: started)
             let new = memory.note(outcome.path)
             if !new.isEmpty {
                 touched.formUnion(new)
                 isOutdated = true
             }
             nextCheck = nextCheck.earlier(outcome.nextCheck)
-            let name = monitors[place].policy.name
-            if let folded = outcome.folded { calmed[name] = folded }
+            let name = monitors[position].policy.name
+            if let suppressed = outcome.suppressed { flappingEnded[name] = suppressed }
             guard let change = outcome.change else { continue }
             paths.append(EngineUpdate.MonitorChange(monitor: name, change: change, flapping: outcome.flapping))
         }
         var changes: [ModelChange] = []
         if updatesAll {
-            changes = ledger.updateAll(judge: judge)
+            changes = interfaceTracker.updateAll(classifier: classifier)
         } else if !touched.isEmpty {
-            changes = ledger.update(touched, judge: judge)
+            changes = interfaceTracker.update(touched, classifier: classifier)
         }
         updatesAll = false
-        guard isFirst || !changes.isEmpty || !paths.isEmpty || !calmed.isEmpty else { return nil }
+        guard isFirst || !changes.isEmpty || !paths.isEmpty || !flappingEnded.isEmpty else { return nil }
         return EngineUpdate(
             cause: reason,
             changes: isFirst ? [] : changes,
             paths: paths,
-            calmed: calmed,
+            flappingEnded: flappingEnded,
             evaluation: clock.boot - started,
             at: started,
             isFirst: isFirst
@@ -283,8 +283,8 @@ extension EngineCore {
         let levels = qualities.read(facts, isNew: updatesAll, at: now)
         var answers = evaluations(of: table, levels, at: now)
         for _ in 0..<2 {
-            let demand = answers.reduce(into: NeighborDemand()) { $0.formUnion($1.neighbors) }
-            let new = state.watch(demand, asksGateways: settings.gatewayInterval != nil)
+            let dependencies = answers.reduce(into: NeighborDependencies()) { $0.formUnion($1.neighbors) }
+            let new = state.track(dependencies, probesGateways: settings.gatewayInterval != nil)
             var hasChanged = new.map { state.note(neighbor($0, state.bridge(below: $0.index)), of: $0) }.contains(true)
             let outdated = Set(answers.flatMap(\.outdatedLinks))
             confirmed.formIntersection(outdated)
@@ -304,9 +304,9 @@ extension EngineCore {
         _ levels: [Int: LinkQuality],
         at now: Duration
     ) -> [Evaluation] {
-        let evaluator = PathEvaluator(judge)
-        return monitors.indices.map { place in
-            evaluator.evaluate(monitors[place].policy, table: table, qualities: levels, at: now)
+        let evaluator = PathEvaluator(classifier)
+        return monitors.indices.map { position in
+            evaluator.evaluate(monitors[position].policy, table: table, qualities: levels, at: now)
         }
     }
 
@@ -315,7 +315,7 @@ extension EngineCore {
 
     /// The interfaces as they were last published, ignored ones included, by rising index.
     public var interfaces: [InterfaceView] {
-        ledger.views.values.sorted { $0.index < $1.index }
+        interfaceTracker.views.values.sorted { $0.index < $1.index }
     }
 
     public func monitor(named name: String) -> MonitorState? {

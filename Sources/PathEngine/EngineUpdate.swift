@@ -8,7 +8,7 @@ public struct EngineUpdate: Hashable, Sendable {
         public var monitor: String
         public var change: PathChange
         /// Whether flapping begins with this change.
-        public var flapping: FlapFolder.Action
+        public var flapping: FlapDamper.Action
     }
 
     public var cause: EngineCause
@@ -16,7 +16,7 @@ public struct EngineUpdate: Hashable, Sendable {
     public var changes: [ModelChange]
     public var paths: [MonitorChange]
     /// Monitors whose flapping ended, with the number of changes since it began.
-    public var calmed: [String: Int]
+    public var flappingEnded: [String: Int]
     public var evaluation: Duration
     /// When it was evaluated, as time since boot.
     public var at: Duration

@@ -10,7 +10,7 @@ public enum ExplanationReader {
     public static func nameServers(at path: String) -> DNSConfiguration {
         var configuration = ResolverFile.configuration(at: path)
         let destinations = Set(configuration.servers.map(\.destination))
-        configuration.servedHere = LocalServerWatch.served(destinations, over: configuration.usesTCP ? .tcp : .udp)
+        configuration.servedHere = LocalServerMonitor.served(destinations, over: configuration.usesTCP ? .tcp : .udp)
         return configuration
     }
 
@@ -76,7 +76,7 @@ public enum ExplanationReader {
             provided.radios = RadioSwitchProvider.current()
         }
         return ExplanationFacts(
-            judge: InterfaceJudge(state: state, facts: provided, policy: policy),
+            classifier: InterfaceClassifier(state: state, facts: provided, policy: policy),
             rules: try kernel.rules().values,
             rejects: rejects,
             defaults: defaults,

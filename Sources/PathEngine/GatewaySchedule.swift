@@ -18,7 +18,7 @@ struct GatewaySchedule: Hashable, Sendable {
 
     /// Takes the gateways in use.
     /// - Returns: Those to ask at once, because they are new.
-    mutating func watch(_ gateways: Set<NeighborKey>, at now: Duration) -> Set<NeighborKey> {
+    mutating func track(_ gateways: Set<NeighborKey>, at now: Duration) -> Set<NeighborKey> {
         guard let interval else { return [] }
         let new = gateways.subtracting(known)
         known = gateways
@@ -31,7 +31,7 @@ struct GatewaySchedule: Hashable, Sendable {
     }
 
     /// The gateways to ask at this moment; those that were new meanwhile are asked again.
-    mutating func takeDue(at now: Duration) -> Set<NeighborKey> {
+    mutating func dequeueDue(at now: Duration) -> Set<NeighborKey> {
         guard let interval, let due, now >= due else { return [] }
         self.due = now + interval
         return known

@@ -16,7 +16,7 @@ public final class KernelTable: ForwardingTable {
     /// Those of which something may have become since they were read.
     private var staleDefaults: Set<DefaultsKey> = []
     /// Those that the last answer asked for; others are forgotten.
-    private var askedDefaults: Set<DefaultsKey> = []
+    private var queriedDefaults: Set<DefaultsKey> = []
     private var knownRules: [PolicyRule]?
     private var rulesMatchTransport = false
     /// The interfaces with routes that the kernel did not make itself.
@@ -276,11 +276,11 @@ public final class KernelTable: ForwardingTable {
         if let knownRules { return knownRules }
         let rules = (try? source.rules())?.values ?? []
         knownRules = rules
-        rulesMatchTransport = rules.contains(where: \.asksForTransport)
+        rulesMatchTransport = rules.contains(where: \.selectsByTransport)
         return rules
     }
 
-    public var asksForTransport: Bool {
+    public var selectsByTransport: Bool {
         if knownRules == nil { _ = rules }
         return rulesMatchTransport
     }
@@ -403,7 +403,7 @@ public final class KernelTable: ForwardingTable {
     /// nothing that the kernel's own answer does not say.
     public func defaultRoutes(_ family: AddressFamily, table: UInt32) -> [RouteAnswer] {
         let key = DefaultsKey(family: family, table: table)
-        askedDefaults.insert(key)
+        queriedDefaults.insert(key)
         if let known = defaults[key], known.count <= 1 || !staleDefaults.contains(key) { return known }
         return read(key)
     }
@@ -411,8 +411,8 @@ public final class KernelTable: ForwardingTable {
     /// Reads what was not read for the last answer.
     /// - Returns: Whether another answer may follow from it.
     func readDefaultRoutes() -> Bool {
-        defaults = defaults.filter { askedDefaults.contains($0.key) }
-        askedDefaults = []
+        defaults = defaults.filter { queriedDefaults.contains($0.key) }
+        queriedDefaults = []
         return staleDefaults.filter { defaults[$0] != nil }.map { key in
             let routes = read(key)
             return routes.count > 1 || routes.contains { $0.hasLapsed }

@@ -9,16 +9,16 @@ public struct MonitorState: Hashable, Sendable {
     public private(set) var tracker = PathTracker()
     private var plan = ExpiryPlan()
     private var hold = RecoveryHold()
-    private var folder = FlapFolder()
+    private var damper = FlapDamper()
 
     struct Outcome {
         let path: Path
         /// What to publish, if anything.
         let change: PathChange?
         /// Whether an event tells the change.
-        let flapping: FlapFolder.Action
+        let flapping: FlapDamper.Action
         /// How many changes an event was withheld of, when the flapping just ended.
-        let folded: Int?
+        let suppressed: Int?
         /// When to evaluate again even if nothing is heard.
         let nextCheck: Duration?
     }
@@ -32,19 +32,19 @@ public struct MonitorState: Hashable, Sendable {
     public var path: Path { tracker.current ?? Path() }
 
     /// Forgets the changes before a sleep.
-    mutating func slept(until now: Duration) { folder.slept(until: now) }
+    mutating func slept(until now: Duration) { damper.slept(until: now) }
 
     /// Takes an evaluation: plans its expiry, holds a recovery back, and counts changes.
-    mutating func take(_ evaluation: Evaluation, hold duration: Duration, at now: Duration) -> Outcome {
+    mutating func apply(_ evaluation: Evaluation, hold duration: Duration, at now: Duration) -> Outcome {
         var evaluation = evaluation
         plan.apply(to: &evaluation, at: now)
         if hold.duration != duration { hold = RecoveryHold(duration: duration) }
         let path = hold.update(evaluation.path, at: now)
         let change = tracker.update(path, at: now)
-        let flapping = change?.previous == nil ? .tell : folder.change(at: now)
-        let folded = folder.end(at: now)
-        let check = evaluation.nextCheck.earlier(hold.releaseAt).earlier(folder.nextCheck)
-        return Outcome(path: path, change: change, flapping: flapping, folded: folded, nextCheck: check)
+        let flapping = change?.previous == nil ? .publish : damper.change(at: now)
+        let suppressed = damper.end(at: now)
+        let check = evaluation.nextCheck.earlier(hold.releaseAt).earlier(damper.nextCheck)
+        return Outcome(path: path, change: change, flapping: flapping, suppressed: suppressed, nextCheck: check)
     }
 }
 

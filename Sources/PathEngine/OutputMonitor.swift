@@ -24,7 +24,7 @@ final class OutputMonitor {
         self.onChange = onChange
         for rules in OutputRules.allCases {
             guard let part = try? Part(rules) else { continue }
-            part.source = try? loop.watch(part.socket.descriptor, for: .readable) { [unowned self, unowned part] _ in
+            part.source = try? loop.register(part.socket.descriptor, for: .readable) { [unowned self, unowned part] _ in
                 receive(part)
             }
             parts.append(part)
@@ -35,7 +35,7 @@ final class OutputMonitor {
 
     func stop() {
         for part in parts {
-            if let source = part.source { loop.unwatch(source) }
+            if let source = part.source { loop.unregister(source) }
             if let timer = part.timer { loop.cancel(timer) }
         }
         parts = []
@@ -45,7 +45,7 @@ final class OutputMonitor {
     private final class Part {
         let rules: OutputRules
         var socket: OutputChangeSocket
-        var source: EventLoop.Watch?
+        var source: EventLoop.Registration?
         var timer: EventLoop.Timer?
         /// When the next change may be reported, as time since boot.
         var due = Duration.zero

@@ -60,7 +60,7 @@ public final class PathEngine {
     private var linkPacer = ChangePacer()
     private var linkTimer: EventLoop.Timer?
     /// Of which state ``Event/links`` told.
-    private var toldRevision: UInt64 = 0
+    private var publishedRevision: UInt64 = 0
 
     /// Opens the netlink sockets in the network namespace of the calling thread.
     ///
@@ -146,13 +146,13 @@ public final class PathEngine {
     /// - Throws: ``NetlinkError`` when the kernel does not let itself be read.
     public func start(_ handler: @escaping (Event) -> Void = { _ in }) throws(NetlinkError) {
         publish = handler
-        monitor?.onEvents = { [unowned self] in hear($0) }
+        monitor?.onEvents = { [unowned self] in handle($0) }
         monitor?.onResync = { [unowned self] in resync() }
         _ = sleep.observe(boot: clock.boot, awake: clock.awake)
         beginReading()
-        _ = take(try KernelReading(of: kernel))
+        _ = apply(try KernelReading(of: kernel))
         publish(.firstReading)
-        toldRevision = core.linkRevision
+        publishedRevision = core.linkRevision
         core.trigger(cause(.initial, source: "rtnetlink"), at: clock.boot)
         isStarted = true
         output = OutputMonitor(loop, pause: { [kernel] in kernel.filterReading * 20 }) { [unowned self] in
@@ -177,18 +177,18 @@ public final class PathEngine {
         linkTimer = nil
     }
 
-    public func take(_ facts: ProviderFacts, from provider: String) {
-        core.take(facts, cause: cause(provider == "dns" ? .dns : .policy, source: provider), at: clock.boot)
+    public func apply(_ facts: ProviderFacts, from provider: String) {
+        core.apply(facts, cause: cause(provider == "dns" ? .dns : .policy, source: provider), at: clock.boot)
         advance()
     }
 
-    public func take(_ settings: EngineSettings) {
+    public func apply(_ settings: EngineSettings) {
         let old = core.settings
-        audit.take(interval: Self.auditInterval(settings, isPolling: isPolling))
+        audit.apply(interval: Self.auditInterval(settings, isPolling: isPolling))
         if settings.gatewayInterval != old.gatewayInterval {
             gateways = GatewaySchedule(interval: settings.gatewayInterval)
         }
-        core.take(settings, cause: cause(.policy, source: "configuration"), at: clock.boot)
+        core.apply(settings, cause: cause(.policy, source: "configuration"), at: clock.boot)
         advance()
     }
 
@@ -207,11 +207,11 @@ public final class PathEngine {
 
     // MARK: - Hearing
 
-    private func hear(_ batch: EventBatch) {
+    private func handle(_ batch: EventBatch) {
         _ = notice(at: batch.boot)
         publish(.notices(batch))
         table.outdate(by: batch)
-        for index in core.take(batch) {
+        for index in core.apply(batch) {
             do {
                 let link = try kernel.link(index: index)
                 let cause = cause(.link, source: "rtnetlink", message: "RTM_GETLINK")
@@ -245,7 +245,7 @@ public final class PathEngine {
     }
 
     private func publishLinks() {
-        guard isStarted, core.linkRevision != toldRevision, linkTimer == nil else { return }
+        guard isStarted, core.linkRevision != publishedRevision, linkTimer == nil else { return }
         let now = clock.boot
         let due = linkPacer.due(at: now)
         guard due <= now else {
@@ -255,8 +255,8 @@ public final class PathEngine {
             }
             return
         }
-        linkPacer.tell(at: now)
-        toldRevision = core.linkRevision
+        linkPacer.record(at: now)
+        publishedRevision = core.linkRevision
         publish(.links)
     }
 
@@ -309,7 +309,7 @@ public final class PathEngine {
         readingCauses = []
         isTimedReading = false
         // What cannot be read is tried again after a second.
-        let found = (try? result.get()).map(take)
+        let found = (try? result.get()).map(apply)
         let completed = incompleteSince
         if found != nil { incompleteSince = nil }
         func trigger(audits: Bool) {
@@ -326,9 +326,9 @@ public final class PathEngine {
         if isTimed { publish(.audit) }
     }
 
-    private func take(_ reading: KernelReading) -> StateDifference {
+    private func apply(_ reading: KernelReading) -> StateDifference {
         if reading.isConsistent { rereadAt = nil }
-        read(core.state.watchedNeighbors)
+        read(core.state.trackedNeighbors)
         table.outdate()
         return core.replace(links: reading.links, addresses: reading.addresses, at: clock.boot)
     }
@@ -339,7 +339,7 @@ public final class PathEngine {
         var mayDiffer = false
         for key in neighbors {
             let entry = kernel.entry(of: key, over: core.state.bridge(below: key.index))
-            if core.take(entry, of: key) { mayDiffer = true }
+            if core.apply(entry, of: key) { mayDiffer = true }
         }
         return mayDiffer
     }
@@ -356,14 +356,14 @@ public final class PathEngine {
     }
 
     private func evaluate() {
-        var looks = 1
+        var rounds = 1
         // What an answer newly rests on was not listened to while it was made.
-        while look(), looks < 3 { looks += 1 }
+        while evaluateOnce(), rounds < 3 { rounds += 1 }
         publishLinks()
     }
 
     /// - Returns: Whether to look again at once.
-    private func look() -> Bool {
+    private func evaluateOnce() -> Bool {
         let due = core.due(at: clock.boot)
         if due.isConfirmable, expecting.givesSameAnswers() {
             core.confirm()
@@ -387,10 +387,10 @@ public final class PathEngine {
             didChange: update.map { !$0.paths.isEmpty || !$0.changes.isEmpty } ?? false,
             cause: isPolling ? .policy : kind
         )
-        if core.settings.gatewayInterval != nil { probe(gateways.watch(core.state.gatewaysInUse, at: clock.boot)) }
-        let hearsMore = followAnswer(narrows: kind == .audit)
+        if core.settings.gatewayInterval != nil { probe(gateways.track(core.state.gatewaysInUse, at: clock.boot)) }
+        let mayHaveMissed = followAnswer(narrows: kind == .audit)
         armForNext()
-        return hearsMore || mayFollow
+        return mayHaveMissed || mayFollow
     }
 
     private func armForNext() {
@@ -414,7 +414,7 @@ public final class PathEngine {
         attached = wanted
         guard isNew else { return false }
         // Of a neighbour its entry says whether it changed, of a route only another lookup.
-        return read(core.state.watchedNeighbors.filter { !known.neighbors.contains($0.address) })
+        return read(core.state.trackedNeighbors.filter { !known.neighbors.contains($0.address) })
             || !known.destinations.isSuperset(of: wanted.destinations)
             || !known.hardwareAddresses.isSuperset(of: wanted.hardwareAddresses)
     }
@@ -422,14 +422,14 @@ public final class PathEngine {
     /// When to read everything again: for an audit, or because the last reading was not consistent.
     ///
     /// Not during a burst, whose end brings an evaluation anyway.
-    private var lookDue: Duration? {
+    private var readingDue: Duration? {
         core.isPending || isReading ? nil : audit.due.earlier(rereadAt)
     }
 
     /// Arms the one timer for the earliest of `delay`, the next look and the next question to gateways.
     private func arm(after delay: Duration?) {
         let now = clock.boot
-        let deadline = delay.map { now + $0 }.earlier(lookDue).earlier(gateways.due)
+        let deadline = delay.map { now + $0 }.earlier(readingDue).earlier(gateways.due)
         guard timer?.deadline != deadline else { return }
         if let timer { loop.cancel(timer.handle) }
         timer = deadline.map { deadline in
@@ -442,8 +442,8 @@ public final class PathEngine {
         monitor?.poll()
         let now = clock.boot
         _ = notice(at: now)
-        probe(gateways.takeDue(at: now))
-        guard let lookDue, lookDue <= now, !core.isCheckDue(at: now) else { return advance() }
+        probe(gateways.dequeueDue(at: now))
+        guard let readingDue, readingDue <= now, !core.isCheckDue(at: now) else { return advance() }
         let isRepeated = rereadAt.map { $0 <= now } ?? false
         let cause = cause(isRepeated ? .resync : .audit, source: isPolling ? "poll" : "timer")
         isTimedReading = true

@@ -37,7 +37,7 @@ public final class PathSystem {
         providers = ProviderSet(
             loop: loop,
             options: options,
-            wired: { [unowned engine] in engine.core.judge.wiredLinks },
+            wired: { [unowned engine] in engine.core.classifier.wiredLinks },
             links: { [unowned engine] in engine.core.state.links }
         )
     }
@@ -47,15 +47,15 @@ public final class PathSystem {
     /// Starts the providers, reads everything, and tells what happens from then on, the first look included.
     /// - Throws: ``NetlinkError`` when the kernel does not let itself be read.
     public func start(_ handler: @escaping (PathEngine.Event) -> Void) throws(NetlinkError) {
-        providers.onChange = { [unowned engine] facts, cause in engine.take(facts, from: cause) }
+        providers.onChange = { [unowned engine] facts, cause in engine.apply(facts, from: cause) }
         providers.onResume = { [unowned engine] in engine.resume() }
         providers.start()
-        engine.take(providers.facts, from: "start")
+        engine.apply(providers.facts, from: "start")
         try engine.start { [unowned self] event in
             switch event {
             case .firstReading:
                 providers.measureWires()
-                engine.take(providers.facts, from: "start")
+                engine.apply(providers.facts, from: "start")
             case .audit: providers.refresh()
             case .links: providers.noteLinks()
             case .update(let update):

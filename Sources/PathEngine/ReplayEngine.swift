@@ -57,7 +57,7 @@ public final class ReplayEngine {
                 wakes = 0
                 move(to: next)
                 guard let step = kernel.advance() else { break }
-                take(step)
+                apply(step)
                 onStep(step)
             }
         }
@@ -66,7 +66,7 @@ public final class ReplayEngine {
     private var deadline: Duration? {
         if let resyncAt { return resyncAt }
         let now = clock.boot
-        var deadlines = [lookDue]
+        var deadlines = [readingDue]
         var core = core
         switch core.next(at: now) {
         case .evaluate: deadlines.append(now)
@@ -77,7 +77,7 @@ public final class ReplayEngine {
     }
 
     /// When everything is read again, which bursts put off as they do live.
-    private var lookDue: Duration? {
+    private var readingDue: Duration? {
         core.isPending ? nil : [audit.due, rereadAt].compactMap(\.self).min()
     }
 
@@ -90,19 +90,19 @@ public final class ReplayEngine {
 
     // MARK: - Hearing
 
-    private func take(_ step: RecordedKernel.Step) {
+    private func apply(_ step: RecordedKernel.Step) {
         switch step {
-        case .events(let batch): hear(batch)
+        case .events(let batch): handle(batch)
         case .resync(let boot): recover(at: boot)
         case .connections, .end: break
         }
     }
 
-    private func hear(_ batch: EventBatch) {
+    private func handle(_ batch: EventBatch) {
         // What was read together with the news of a loss was thrown away.
         guard kernel.nextLoss != batch.boot, resyncAt == nil else { return }
         table.outdate(by: batch)
-        for index in core.take(batch) {
+        for index in core.apply(batch) {
             do {
                 let link = try kernel.link(index: index)
                 core.reread(index, as: link, cause: cause(.link, message: "RTM_GETLINK"), at: batch.boot)
@@ -115,7 +115,7 @@ public final class ReplayEngine {
     }
 
     private func read(_ neighbors: some Sequence<NeighborKey>) {
-        for key in neighbors { core.take(kernel.entry(of: key, over: core.state.bridge(below: key.index)), of: key) }
+        for key in neighbors { core.apply(kernel.entry(of: key, over: core.state.bridge(below: key.index)), of: key) }
     }
 
     private func recover(at now: Duration) {
@@ -138,7 +138,7 @@ public final class ReplayEngine {
         let links = try kernel.links()
         let addresses = try kernel.addresses()
         if links.isConsistent && addresses.isConsistent { rereadAt = nil }
-        read(core.state.watchedNeighbors)
+        read(core.state.trackedNeighbors)
         table.outdate()
         return core.replace(links: links.values, addresses: addresses.values, at: clock.boot)
     }
@@ -151,11 +151,11 @@ public final class ReplayEngine {
 
     private func evaluate() {
         // An answer may follow from what is only read after it.
-        if look() { _ = look() }
+        if evaluateOnce() { _ = evaluateOnce() }
     }
 
     /// - Returns: Whether to look again at once.
-    private func look() -> Bool {
+    private func evaluateOnce() -> Bool {
         if core.isChangeDue(at: clock.boot) { table.outdateRoutes() }
         if core.isCheckDue(at: clock.boot) { table.outdateDefaultRoutes() }
         let update = core.evaluate(table, clock: clock, neighbor: kernel.entry) { (try? kernel.link(index: $0)) ?? nil }
@@ -171,7 +171,7 @@ public final class ReplayEngine {
     private func wake() {
         let now = clock.boot
         if resyncAt != nil { return resync() }
-        guard let lookDue, lookDue <= now, !core.isCheckDue(at: now) else { return advance() }
+        guard let readingDue, readingDue <= now, !core.isCheckDue(at: now) else { return advance() }
         let isRepeated = rereadAt.map { $0 <= now } ?? false
         _ = try? readAll()
         trigger(isRepeated ? .resync : .audit, source: "timer")

@@ -39,9 +39,9 @@ extension Daemon {
         }
     }
 
-    static func watchCalendar(on loop: EventLoop, clock: any TimeSource) throws(ServiceError) -> CalendarWatch {
+    static func watchCalendar(on loop: EventLoop, clock: any TimeSource) throws(ServiceError) -> CalendarMonitor {
         do {
-            return try CalendarWatch(loop: loop, clock: clock)
+            return try CalendarMonitor(loop: loop, clock: clock)
         } catch {
             throw .loop(error)
         }

@@ -21,7 +21,7 @@ extension Daemon {
     /// It also looks what the machine is called by now. A daemon that stops does nothing of this.
     public func reload() {
         guard !isStopping else { return }
-        hostName.look()
+        hostName.poll()
         reopenLog()
         _ = try? reread()
     }
@@ -69,7 +69,7 @@ extension Daemon {
         hub.minimumSeverity = new.minimumSeverity
         log.setRotation(new.rotation)
         store.invalidate()
-        engine.take(new.engineSettings)
+        engine.apply(new.engineSettings)
         services?.setInterfaces(new.multicastInterfaces(of: engine.core))
         services?.takeSettings()
         probes.take(new)

@@ -59,8 +59,8 @@ public final class Daemon {
     private var stall = StallDetector()
     let updates: UpdatePublisher
     private let recorder: NetlinkRecorder?
-    private let calendar: CalendarWatch
-    let hostName: HostNameWatch
+    private let calendar: CalendarMonitor
+    let hostName: HostNameMonitor
     private let started: Duration
     private var logRetry: EventLoop.Timer?
     private let saver: LogSaver
@@ -82,7 +82,7 @@ public final class Daemon {
         log = try Self.openLog(configuration, identity: identity)
         saver = LogSaver(loop: loop, log: log)
         alive = AliveFile(directory: configuration.stateDirectory)
-        hostName = HostNameWatch(loop: loop)
+        hostName = HostNameMonitor(loop: loop)
         let host = hostName.name
         var hubOptions = EventHub.Options(host: host)
         hubOptions.minimumSeverity = configuration.minimumSeverity
@@ -282,7 +282,7 @@ public final class Daemon {
             boundInterface: engine.core.settings.policy.boundInterface
         )
         hub.publish(start)
-        loop.onTurn { [unowned self] in turn() }
+        loop.onIteration { [unowned self] in turn() }
     }
 
     /// Leaves a sign of life, and tells when there was none for long; in every turn of the loop.
@@ -322,7 +322,7 @@ public final class Daemon {
             hub.publish(ClockJumped(.suspended(for: slept)))
             services?.resume()
         case .audit:
-            hostName.look()
+            hostName.poll()
             // Where it is refused, the socket's own error is told.
             try? RuntimeDirectories().prepareSockets(of: configuration)
             for line in server.renewSockets() { options.report(line) }
@@ -412,7 +412,7 @@ public final class Daemon {
 
     private func close(within limit: Duration, completion: @escaping () -> Void) {
         isStopping = true
-        loop.onTurn {}
+        loop.onIteration {}
         for timer in [logRetry, releaseTimer].compactMap(\.self) { loop.cancel(timer) }
         parts.stop()
         log.synchronize()

@@ -52,9 +52,9 @@ final class DaemonParts {
     }
 }
 
-extension CalendarWatch: DaemonPart {}
+extension CalendarMonitor: DaemonPart {}
 
-extension HostNameWatch: DaemonPart {}
+extension HostNameMonitor: DaemonPart {}
 
 extension HistoryIndex: DaemonPart {}
 

@@ -20,7 +20,7 @@ final class HeadlineWatch {
     private let engine: PathEngine
     private let probes: ProbeWatch
     private let diagnosis: DiagnosisService
-    private let hostName: HostNameWatch
+    private let hostName: HostNameMonitor
     private var tracker = HeadlineTracker()
     private var seconds = HeadlineSeconds()
     private var uplink = UplinkTracker()
@@ -37,7 +37,7 @@ final class HeadlineWatch {
         hub: EventHub,
         probes: ProbeWatch,
         diagnosis: DiagnosisService,
-        hostName: HostNameWatch,
+        hostName: HostNameMonitor,
         loop: EventLoop
     ) {
         self.engine = engine

@@ -34,7 +34,7 @@ final class LogSaver {
 
     private func start() {
         timer = nil
-        guard let unsaved = log.takeUnsaved() else { return }
+        guard let unsaved = log.removeUnsaved() else { return }
         isSaving = true
         do {
             try loop.offload({ [save] in save(unsaved) }) { [weak self] _ in self?.finish() }

@@ -75,7 +75,7 @@ extension PathSystem: DaemonPart {
         for view in engine.core.interfaces where !view.isIgnored {
             let labels = [view.name, view.type.rawValue, view.kind ?? "", view.operationalState.word]
             writer.write(Family.interfaceInfo, 1, labels: labels)
-            writer.write(Family.interfaceUp, view.shortcoming.map { !$0.isOfLink } ?? true, view.name)
+            writer.write(Family.interfaceUp, view.unusableReason.map { !$0.isOfLink } ?? true, view.name)
             writer.write(Family.interfaceRequired, view.isRequired, view.name)
             writer.write(Family.carrierChanges, Double(view.carrierChanges), view.name)
             writer.write(Family.mtu, Double(view.mtu), view.name)
@@ -88,7 +88,7 @@ extension PathSystem: DaemonPart {
                 writer.write(Family.addresses, Double(count), view.name, family, scope)
             }
         }
-        for name in engine.core.judge.missingRequired { writer.write(Family.interfaceRequired, true, name) }
+        for name in engine.core.classifier.missingRequired { writer.write(Family.interfaceRequired, true, name) }
     }
 
     private func collectWireless(_ writer: inout MetricWriter) {
@@ -128,7 +128,7 @@ extension PathSystem: DaemonPart {
     }
 }
 
-extension Shortcoming {
+extension UnusableReason {
     /// Whether the link itself is down, rather than without address or route.
     fileprivate var isOfLink: Bool {
         switch self {

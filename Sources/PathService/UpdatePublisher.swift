@@ -48,8 +48,8 @@ public struct UpdatePublisher {
                 _ = publish(change, cause: first.map(cause.pointing) ?? cause, at: update.at, isRepeated: true)
             }
         }
-        for (monitor, folded) in update.calmed.sorted(by: { $0.key < $1.key }) {
-            hub.publish(PathFlapping(monitor: monitor, hasStarted: false, changes: folded, window: FlapFolder().window))
+        for (monitor, folded) in update.flappingEnded.sorted(by: { $0.key < $1.key }) {
+            hub.publish(PathFlapping(monitor: monitor, hasStarted: false, changes: folded, window: FlapDamper().window))
         }
         return first.map(cause.pointing) ?? cause
     }
@@ -104,7 +104,7 @@ public struct UpdatePublisher {
             )
         )
         if case .start(let changes) = path.flapping {
-            let window = FlapFolder().window
+            let window = FlapDamper().window
             hub.publish(PathFlapping(monitor: path.monitor, hasStarted: true, changes: changes, window: window))
         }
         return event

@@ -80,7 +80,7 @@ package final class ProbeRunner<Result>: Cancelable {
         case .schedule(let time, let number):
             replace(number, loop.schedule(at: time) { [weak self] in self?.fire(number) })
         case .timeout(let limit?):
-            let timer = loop.scheduleSilence(after: limit) { [weak self] in self?.handle(.timedOut(isDelayed: $0)) }
+            let timer = loop.scheduleTimeout(after: limit) { [weak self] in self?.handle(.timedOut(isDelayed: $0)) }
             replace(Self.timeout, timer)
         case .timeout(nil): replace(Self.timeout, nil)
         case .finish: finish()

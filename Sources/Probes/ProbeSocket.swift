@@ -65,7 +65,7 @@ final class ProbeSocket {
     private let family: AddressFamily
     private let descriptor: FileDescriptor
     private let isRaw: Bool
-    private var watch: EventLoop.Watch?
+    private var watch: EventLoop.Registration?
 
     /// Makes a socket and names its peer; a stream is connected later, when it becomes writable.
     init(_ kind: ProbeSocketKind, loop: EventLoop) throws(SocketFailure) {
@@ -81,7 +81,7 @@ final class ProbeSocket {
             family = peer.address.address.family
             isRaw = false
             descriptor = try Self.make(SOCK_DGRAM, family, route)
-            if options.reportsFaults { try use(nwp_probe_tell_faults(descriptor.rawValue, rawFamily)) }
+            if options.reportsFaults { try use(nwp_probe_receive_errors(descriptor.rawValue, rawFamily)) }
             try apply(options, route.source)
             try connect(to: peer)
         case .echo(let peer, let route, let options):
@@ -151,7 +151,7 @@ final class ProbeSocket {
 
     /// Ends the watch; the descriptor closes with the object.
     func close() {
-        if let watch { loop.unwatch(watch) }
+        if let watch { loop.unregister(watch) }
         watch = nil
     }
 
@@ -189,10 +189,10 @@ final class ProbeSocket {
     ) throws(SocketFailure) {
         do throws(Errno) {
             if let watch {
-                loop.unwatch(watch)
+                loop.unregister(watch)
                 self.watch = nil
             }
-            watch = try loop.watch(descriptor.rawValue, for: interest, handler: handler)
+            watch = try loop.register(descriptor.rawValue, for: interest, handler: handler)
         } catch {
             throw SocketFailure(error: error, step: .use)
         }
@@ -241,7 +241,7 @@ final class ProbeSocket {
         from descriptor: Int32,
         _ packet: inout ReceivedPacket
     ) -> Int {
-        var arrival = nwp_probe_arrival()
+        var arrival = nwp_probe_metadata()
         let count = unsafe nwp_probe_receive(descriptor, buffer.baseAddress, buffer.count, &arrival)
         packet.hopLimit = arrival.hop_limit < 0 ? nil : Int(arrival.hop_limit)
         packet.age = .nanoseconds(arrival.age)

@@ -50,9 +50,9 @@ public final class ProviderSet {
     public private(set) var facts = ProviderFacts()
 
     private let options: Options
-    private let servers: LocalServerWatch
+    private let servers: LocalServerMonitor
     let connection: BusConnection
-    private let resolver: ResolverConfigurationWatcher
+    private let resolver: ResolverConfigurationMonitor
     private let resolved: ResolvedProvider
     private let manager: NetworkManagerProvider
     private let modems: ModemManagerProvider
@@ -61,11 +61,11 @@ public final class ProviderSet {
     private let virtual: VirtualLinkProvider
     private let switches: RadioSwitchProvider
     private let sleep: LoginSleepProvider
-    private let leases: LeaseWatcher
+    private let leases: LeaseMonitor
     private let loop: EventLoop
     private var cause = ""
     private var isRunning = false
-    private lazy var settler = Debouncer(loop: loop, quiet: options.settle) { [weak self] in self?.publish() }
+    private lazy var debouncer = Debouncer(loop: loop, quiet: options.settle) { [weak self] in self?.publish() }
 
     /// Prepares the providers.
     ///
@@ -88,10 +88,10 @@ public final class ProviderSet {
     ) {
         self.loop = loop
         self.options = options
-        servers = LocalServerWatch(loop: loop, read: localServers)
+        servers = LocalServerMonitor(loop: loop, read: localServers)
         let timing = options.serviceTiming
         connection = BusConnection(loop: loop, address: options.busAddress, timing: options.busTiming)
-        resolver = ResolverConfigurationWatcher(
+        resolver = ResolverConfigurationMonitor(
             loop: loop,
             path: options.resolvConf,
             directories: [options.resolvedDirectory, options.resolvedDirectory + "/netif"]
@@ -104,7 +104,7 @@ public final class ProviderSet {
         virtual = VirtualLinkProvider(loop: loop, links: links)
         switches = RadioSwitchProvider(loop: loop, device: options.rfkillDevice, sysfs: options.rfkillDirectory)
         sleep = LoginSleepProvider(connection: connection)
-        leases = LeaseWatcher(
+        leases = LeaseMonitor(
             loop: loop,
             networkd: options.networkdLeases,
             dhclient: options.dhclientLeases,
@@ -135,7 +135,7 @@ public final class ProviderSet {
     public func stop() {
         guard isRunning else { return }
         isRunning = false
-        settler.cancel()
+        debouncer.cancel()
         resolver.stop()
         servers.stop()
         leases.stop()
@@ -264,7 +264,7 @@ public final class ProviderSet {
     private func note(_ name: Name) {
         guard isRunning else { return }
         cause = name.rawValue
-        settler.trigger()
+        debouncer.trigger()
     }
 
     private func publish() {

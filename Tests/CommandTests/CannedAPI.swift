@@ -14,7 +14,7 @@ final class CannedAPI {
     /// What the loop calls is no task of the test, so it is kept.
     private let loop = Namespace.current.loop
     private let listener: FileDescriptor
-    private var watches: [EventLoop.Watch] = []
+    private var watches: [EventLoop.Registration] = []
     private var connections: [Int32] = []
     private var documents: [String: [String]]
     /// What was requested, with the query.
@@ -33,12 +33,12 @@ final class CannedAPI {
     }
 
     deinit {
-        for watch in watches { loop.unwatch(watch) }
+        for watch in watches { loop.unregister(watch) }
         for connection in connections { close(connection) }
     }
 
     private func watch(_ descriptor: Int32, _ handler: @escaping () -> Void) throws {
-        watches.append(try loop.watch(descriptor, for: .readable) { _ in handler() })
+        watches.append(try loop.register(descriptor, for: .readable) { _ in handler() })
     }
 
     private func answer(_ connection: Int32) {
@@ -48,7 +48,7 @@ final class CannedAPI {
         guard words.count > 1 else {
             // Whoever closes is watched no more.
             if count == 0, let index = connections.firstIndex(of: connection) {
-                loop.unwatch(watches.remove(at: index + 1))
+                loop.unregister(watches.remove(at: index + 1))
                 close(connections.remove(at: index))
             }
             return

@@ -9,7 +9,7 @@ import TestSupport
 final class CannedServer {
     let path: String
     private let listener: FileDescriptor
-    private var watch: EventLoop.Watch?
+    private var watch: EventLoop.Registration?
     /// Connections stay open, so that a client waits for more.
     private var connections: [Int32] = []
 
@@ -18,7 +18,7 @@ final class CannedServer {
         path = scratch.file("canned.sock")
         listener = FileDescriptor(owning: unsafe nwp_unix_listen(path, 0o600, 8))
         guard let answer else { return }
-        watch = try Namespace.current.loop.watch(listener.rawValue, for: .readable) { [unowned self] _ in
+        watch = try Namespace.current.loop.register(listener.rawValue, for: .readable) { [unowned self] _ in
             let connection = accept(listener.rawValue, nil, nil)
             guard connection >= 0 else { return }
             connections.append(connection)
@@ -29,7 +29,7 @@ final class CannedServer {
     }
 
     deinit {
-        if let watch { Namespace.current.loop.unwatch(watch) }
+        if let watch { Namespace.current.loop.unregister(watch) }
         for connection in connections { close(connection) }
     }
 

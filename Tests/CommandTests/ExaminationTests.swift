@@ -36,7 +36,7 @@ import Testing
         let facts = try Self.read()
         #expect(facts.links.first?.name == "eth0")
         let way = try #require(facts.route(.ipv4))
-        #expect(way.isOpen && way.legs.map(\.gateway) == [IPAddress("192.0.2.1")])
+        #expect(way.isOpen && way.nexthops.map(\.gateway) == [IPAddress("192.0.2.1")])
         let index = try #require(facts.links.first?.index)
         #expect(facts.sender(on: index) == IPAddress("192.0.2.10"))
         #expect(facts.route(.ipv6)?.isOpen == false)

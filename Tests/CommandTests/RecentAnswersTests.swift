@@ -57,7 +57,7 @@ import Testing
         ] {
             order.recent = recent
             var state = ExaminationState(order, kernel: try LiveKernel())
-            state.facts.routes = [.init(family: .ipv4, route: .known(.found), legs: [], hasSource: true)]
+            state.facts.routes = [.init(family: .ipv4, route: .known(.found), nexthops: [], hasSource: true)]
             Check.anchors.start(&state)
             #expect(state.tasks.count == tasks)
             let evidence = try #require(state.evidence.reach.first?.anchors.first)

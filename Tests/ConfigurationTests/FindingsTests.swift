@@ -5,17 +5,17 @@ import Testing
 @testable import Configuration
 
 @Suite struct FindingsTests {
-    private let node = YAMLNode(place: .path("f"), content: .scalar("x", isPlain: true))
+    private let node = YAMLNode(origin: .path("f"), content: .scalar("x", isPlain: true))
 
     @Test(
         arguments: [
             (.file("a.yaml", line: 3, column: 9), "a.yaml:3:9"), (.path("/etc/x"), "/etc/x"),
             (.environment("NWPATH_X"), "environment NWPATH_X"), (.flag("--listen"), "--listen"),
             (.builtIn, "built-in default"),
-        ] as [(Place, String)]
+        ] as [(ValueOrigin, String)]
     )
-    func `places read as people name them`(place: Place, expected: String) {
-        #expect(place.description == expected)
+    func `places read as people name them`(origin: ValueOrigin, expected: String) {
+        #expect(origin.description == expected)
     }
 
     @Test(arguments: [
@@ -27,14 +27,14 @@ import Testing
         for (index, path) in ["log", "log.keep", "listen", "listen[1]"].enumerated() {
             findings.remember(path, at: .file("f", line: index + 1, column: index + 1))
         }
-        #expect(findings.place(of: path).description == expected)
+        #expect(findings.origin(of: path).description == expected)
     }
 
     @Test func `the place written last counts`() {
         var findings = Findings()
         findings.remember("a", at: .path("first"))
         findings.remember("a", at: .flag("--a"))
-        #expect(findings.place(of: "a") == .flag("--a"))
+        #expect(findings.origin(of: "a") == .flag("--a"))
     }
 
     @Test func `a contradiction with a value that was refused is not told`() {
@@ -66,11 +66,11 @@ import Testing
         ] as [(ConfigurationProblem.Fact, String)]
     )
     func `problems read as one line`(fact: ConfigurationProblem.Fact, expected: String) {
-        #expect(ConfigurationProblem(place: .path("f"), fact: fact).description == expected)
+        #expect(ConfigurationProblem(origin: .path("f"), fact: fact).description == expected)
     }
 
     @Test func `an error is all its problems, one a line`() {
-        let problem = ConfigurationProblem(place: .path("f"), fact: .more)
+        let problem = ConfigurationProblem(origin: .path("f"), fact: .more)
         #expect(ConfigurationError(problems: [problem, problem]).description.split(separator: "\n").count == 2)
     }
 }

@@ -51,8 +51,8 @@ import Testing
                 refused += 1
                 #expect(!error.problems.isEmpty)
                 for problem in error.problems {
-                    guard case .file("f", let line, let column) = problem.place, line > 0, column > 0 else {
-                        #expect(problem.place == .builtIn, "\(problem)")
+                    guard case .file("f", let line, let column) = problem.origin, line > 0, column > 0 else {
+                        #expect(problem.origin == .builtIn, "\(problem)")
                         continue
                     }
                     #expect(!problem.description.contains("\n"))

@@ -251,7 +251,7 @@ private func toy(_ texts: String...) -> (Toy, [String]) {
     ) {
         let overrides = Configuration.overrides(in: [variable: text, "PATH": "/bin", "NWPATH_X": "1"], outlines)
         #expect(overrides.map(\.values) == [values])
-        #expect(overrides.first?.place == .environment(variable))
+        #expect(overrides.first?.origin == .environment(variable))
     }
 
     @Test func `an override is read like a file`() {

@@ -10,7 +10,7 @@ import Testing
 /// Reads one value by a form.
 private func read<Value>(_ form: ValueForm<Value>, _ text: String, isPlain: Bool = true) -> (Value?, [String]) {
     var findings = Findings()
-    let node = YAMLNode(place: .path("f"), content: .scalar(text, isPlain: isPlain))
+    let node = YAMLNode(origin: .path("f"), content: .scalar(text, isPlain: isPlain))
     let value = form.read(node, "key", &findings)
     return (value, findings.problems.map(\.description))
 }
@@ -220,12 +220,12 @@ private func survives<Value: Equatable>(_ form: ValueForm<Value>, _ text: String
     @Test func `a list reports every bad item at its own place`() {
         var findings = Findings()
         let items = ["a", "B", "c", "D"].enumerated().map {
-            YAMLNode(place: .file("f", line: $0 + 1, column: 3), content: .scalar($1, isPlain: true))
+            YAMLNode(origin: .file("f", line: $0 + 1, column: 3), content: .scalar($1, isPlain: true))
         }
-        let list = YAMLNode(place: .path("f"), content: .list(items))
+        let list = YAMLNode(origin: .path("f"), content: .list(items))
         #expect(ValueForm<String>.name.list(upTo: 4).read(list, "key", &findings) == nil)
-        #expect(findings.problems.map(\.place.description) == ["f:2:3", "f:4:3"])
-        #expect(findings.place(of: "key[3]").description == "f:4:3")
+        #expect(findings.problems.map(\.origin.description) == ["f:2:3", "f:4:3"])
+        #expect(findings.origin(of: "key[3]").description == "f:4:3")
         findings = Findings()
         #expect(ValueForm<String>.name.list(upTo: 3).read(list, "key", &findings) == nil)
         #expect(findings.problems.map(\.description) == ["f: key has more than 3 entries"])

@@ -19,14 +19,14 @@ import Testing
             return
         }
         #expect(entries.map(\.key) == ["a", "b", "ü"])
-        #expect(entries.map(\.place.description) == ["a.yaml:1:1", "a.yaml:2:1", "a.yaml:5:1"])
-        #expect(entries.map(\.value.place.description) == ["a.yaml:1:4", "a.yaml:3:3", "a.yaml:5:4"])
+        #expect(entries.map(\.origin.description) == ["a.yaml:1:1", "a.yaml:2:1", "a.yaml:5:1"])
+        #expect(entries.map(\.value.origin.description) == ["a.yaml:1:4", "a.yaml:3:3", "a.yaml:5:4"])
         guard case .list(let items) = entries[1].value.content else {
             Issue.record("not a list")
             return
         }
         #expect(items.map(\.content) == [.scalar("x", isPlain: true), .scalar("y", isPlain: false)])
-        #expect(items.map(\.place.description) == ["a.yaml:3:5", "a.yaml:4:5"])
+        #expect(items.map(\.origin.description) == ["a.yaml:3:5", "a.yaml:4:5"])
     }
 
     @Test(arguments: ["", "\n\n", "# only a comment\n", "---\n...\n", "\u{FEFF}"])
@@ -82,8 +82,8 @@ import Testing
 
     @Test(arguments: ["", "null", "~"])
     func `nothing written is null, unless it is quoted`(text: String) {
-        let plain = YAMLNode(place: .builtIn, content: .scalar(text, isPlain: true))
-        let quoted = YAMLNode(place: .builtIn, content: .scalar(text, isPlain: false))
+        let plain = YAMLNode(origin: .builtIn, content: .scalar(text, isPlain: true))
+        let quoted = YAMLNode(origin: .builtIn, content: .scalar(text, isPlain: false))
         #expect(plain.isNull)
         #expect(plain.shape == "empty")
         #expect(!quoted.isNull)

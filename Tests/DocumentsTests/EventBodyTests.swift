@@ -247,7 +247,10 @@ struct Example: Sendable, CustomTestStringConvertible {
         },
         Example(
             body: AddressChanged(
-                AddressDocument(AddressView(HeldAddress(Sample.address6, told: .seconds(1000))), at: .seconds(1000)),
+                AddressDocument(
+                    AddressView(HeldAddress(Sample.address6, receivedAt: .seconds(1000))),
+                    at: .seconds(1000)
+                ),
                 on: InterfaceReference(Sample.interface()),
                 isAdded: true,
                 cause: cause
@@ -259,7 +262,7 @@ struct Example: Sendable, CustomTestStringConvertible {
         ),
         Example(
             body: AddressChanged(
-                AddressDocument(AddressView(HeldAddress(Sample.address4, told: .zero)), at: .zero),
+                AddressDocument(AddressView(HeldAddress(Sample.address4, receivedAt: .zero)), at: .zero),
                 on: InterfaceReference(Sample.interface()),
                 isAdded: false,
                 cause: cause.pointing(to: 43)

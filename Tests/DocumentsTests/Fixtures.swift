@@ -118,7 +118,7 @@ enum Sample {
         var state = KernelState()
         _ = state.apply(.link(link), at: .seconds(1000))
         for address in addresses { _ = state.apply(.address(address), at: .seconds(1000)) }
-        return InterfaceView(link, judge: InterfaceJudge(state: state))
+        return InterfaceView(link, classifier: InterfaceClassifier(state: state))
     }
 
     static let address4 = InterfaceAddress(

@@ -88,14 +88,14 @@ import Testing
         #expect(odd["ssid"] == .null && odd["ssid_hex"]?.string == "ff41" && odd["associated"] == .bool(false))
     }
 
-    @Test(arguments: Shortcoming.allCases)
-    func `what keeps an interface from traffic has a word`(shortcoming: Shortcoming) throws {
+    @Test(arguments: UnusableReason.allCases)
+    func `what keeps an interface from traffic has a word`(unusableReason: UnusableReason) throws {
         var view = Sample.interface()
         view.isUsable = false
-        view.shortcoming = shortcoming
+        view.unusableReason = unusableReason
         let value = try shown(InterfaceDocument(view, at: now), InterfaceDocument.form)
         #expect(value["usable"] == .bool(false))
-        #expect(value["problem"]?.string == shortcoming.rawValue)
+        #expect(value["problem"]?.string == unusableReason.rawValue)
     }
 
     @Test(arguments: OperationalState.allCases)
@@ -137,7 +137,7 @@ import Testing
         view.addresses = addresses.map { text in
             var address = Sample.address4
             address.address = .of(text)
-            return AddressView(HeldAddress(address, told: .zero))
+            return AddressView(HeldAddress(address, receivedAt: .zero))
         }
         #expect(InterfaceDocument(view, at: now).linkLocalOnly == isOnly)
     }
@@ -167,7 +167,7 @@ import Testing
         told: Duration = .seconds(1000),
         at now: Duration
     ) -> AddressDocument {
-        AddressDocument(AddressView(HeldAddress(address, told: told)), at: now)
+        AddressDocument(AddressView(HeldAddress(address, receivedAt: told)), at: now)
     }
 
     @Test(arguments: [(1000, 600), (1001, 599), (1599, 1), (1600, 0), (2000, 0)])

@@ -118,13 +118,13 @@ import Testing
     @Test func `what was written is to be saved once, rotated files included`() throws {
         let scratch = try Scratch()
         let pair = try Pair(scratch.log, rotation: RotationPolicy(size: 4096, keep: 9))
-        #expect(!pair.log.hasUnsaved && pair.log.takeUnsaved() == nil)
+        #expect(!pair.log.hasUnsaved && pair.log.removeUnsaved() == nil)
         pair.publish(3)
-        #expect(pair.log.hasUnsaved && pair.log.takeUnsaved() != nil)
-        #expect(!pair.log.hasUnsaved && pair.log.takeUnsaved() == nil)
+        #expect(pair.log.hasUnsaved && pair.log.removeUnsaved() != nil)
+        #expect(!pair.log.hasUnsaved && pair.log.removeUnsaved() == nil)
         pair.publish(100)
         let rotated = Int(pair.log.status.rotations)
-        let unsaved = try #require(pair.log.takeUnsaved())
+        let unsaved = try #require(pair.log.removeUnsaved())
         #expect(rotated > 2 && unsaved.count == rotated + 1)
         unsaved.save()
     }

@@ -43,7 +43,7 @@ import Testing
 
     @Test func `a turn is told once, before what was put off, and a loop at rest has none`() async {
         var done: [String] = []
-        loop.onTurn { done.append("turn") }
+        loop.onIteration { done.append("turn") }
         loop.schedule(after: .milliseconds(50)) { [loop] in
             done.append("timer")
             loop.deferring { done.append("put off") }
@@ -56,6 +56,6 @@ import Testing
         await loop.sleep(for: .milliseconds(300))
         // The turn in which the sleep began, and the one in which it ended: far from one a millisecond.
         #expect(loop.clock.boot - begun >= .milliseconds(300) && done.count < 20)
-        loop.onTurn {}
+        loop.onIteration {}
     }
 }

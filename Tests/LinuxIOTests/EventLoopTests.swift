@@ -38,12 +38,12 @@ import Testing
             rounds += 1
             if !isHeard && rounds < 100_000 { loop.schedule(after: .zero, handler: again) }
         }
-        let watch = try loop.watch(reader.rawValue, for: .readable) { _ in isHeard = true }
+        let watch = try loop.register(reader.rawValue, for: .readable) { _ in isHeard = true }
         again()
         try writer.writeAll([1].span)
         await loop.eventually { isHeard }
         #expect(rounds < 100_000)
-        loop.unwatch(watch)
+        loop.unregister(watch)
     }
 
     @Test func `tells when a descriptor is readable, until it is unwatched`() async throws {
@@ -53,12 +53,12 @@ import Testing
         let reader = FileDescriptor(owning: ends[0])
         let writer = FileDescriptor(owning: ends[1])
         var heard: [UInt8] = []
-        let watch = try loop.watch(reader.rawValue, for: .readable) { _ in
+        let watch = try loop.register(reader.rawValue, for: .readable) { _ in
             heard += (try? FileDescriptor(owning: dup(ends[0])).read(upTo: 16)) ?? []
         }
         try writer.writeAll([1, 2].span)
         await loop.eventually { heard == [1, 2] }
-        loop.unwatch(watch)
+        loop.unregister(watch)
         try writer.writeAll([3].span)
         await loop.sleep(for: .milliseconds(3))
         #expect(heard == [1, 2])

@@ -79,10 +79,10 @@ private actor Resident {
         try #require(unsafe pipe(&ends) == 0)
         let reader = FileDescriptor(owning: ends[0])
         let writer = FileDescriptor(owning: ends[1])
-        var watch: EventLoop.Watch?
-        watch = try loop.watch(reader.rawValue, for: .readable) { [loop] _ in
+        var watch: EventLoop.Registration?
+        watch = try loop.register(reader.rawValue, for: .readable) { [loop] _ in
             resident.addNow()
-            if let watch { loop.unwatch(watch) }
+            if let watch { loop.unregister(watch) }
         }
         try writer.writeAll([1].span)
         var count = 0
@@ -109,7 +109,7 @@ private actor Resident {
         let reader = FileDescriptor(owning: ends[0])
         let writer = FileDescriptor(owning: ends[1])
         let fired = Shared(0)
-        let watch = try loop.watch(reader.rawValue, for: .readable) { _ in
+        let watch = try loop.register(reader.rawValue, for: .readable) { _ in
             fired.change { $0 += 1 }
             _ = try? FileDescriptor(owning: dup(ends[0])).read(upTo: 1)
         }
@@ -128,7 +128,7 @@ private actor Resident {
             return await group.next() ?? 0
         }
         #expect(rounds < 1_000_000 && isOver.value)
-        loop.unwatch(watch)
+        loop.unregister(watch)
         _ = reader.rawValue
     }
 
@@ -166,9 +166,9 @@ private actor Resident {
     @Test func `a loop that is over lets go of what its handlers hold`() throws {
         final class Engine {
             let loop: EventLoop
-            var watch: EventLoop.Watch?
+            var watch: EventLoop.Registration?
             init(loop: EventLoop) { self.loop = loop }
-            deinit { if let watch { loop.unwatch(watch) } }
+            deinit { if let watch { loop.unregister(watch) } }
         }
         let loop = try EventLoop()
         var ends: [Int32] = [-1, -1]
@@ -177,7 +177,7 @@ private actor Resident {
         let writer = FileDescriptor(owning: ends[1])
         var engine: Engine? = Engine(loop: loop)
         weak let remains = engine
-        engine?.watch = try loop.watch(reader.rawValue, for: .readable) { [engine] _ in _ = engine }
+        engine?.watch = try loop.register(reader.rawValue, for: .readable) { [engine] _ in _ = engine }
         loop.schedule(after: .seconds(3600)) { [engine] in _ = engine }
         engine = nil
         #expect(remains != nil)

@@ -158,10 +158,10 @@ import Testing
         let socket = try MulticastSocket(.ipv4, interface: index)
         let number = socket.rawValue
         var calls = 0
-        var watch: EventLoop.Watch?
-        watch = try namespace.loop.watch(number, for: .readable) { [namespace] _ in
+        var watch: EventLoop.Registration?
+        watch = try namespace.loop.register(number, for: .readable) { [namespace] _ in
             calls += 1
-            if let watch { namespace.loop.unwatch(watch) }
+            if let watch { namespace.loop.unregister(watch) }
         }
         try socket.send([1].span)
         await namespace.loop.eventually { calls == 1 }

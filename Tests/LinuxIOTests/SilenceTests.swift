@@ -8,20 +8,20 @@ import Testing
 
 /// Silence is evidence only while the asker was awake.
 @Suite struct SilenceDecisionTests {
-    private var silence = Silence(limit: .seconds(1), started: .seconds(50), lateness: .seconds(7))
+    private var silence = ExtendedTimeout(limit: .seconds(1), started: .seconds(50), lateness: .seconds(7))
 
     /// What is decided so many milliseconds after the beginning, `late` of which timers came late.
-    private mutating func end(_ elapsed: Int, late: Int) -> Silence.End {
+    private mutating func end(_ elapsed: Int, late: Int) -> ExtendedTimeout.End {
         silence.end(at: .seconds(50) + .milliseconds(elapsed), lateness: .seconds(7) + .milliseconds(late))
     }
 
     @Test mutating func `whoever was awake heard silence`() {
-        #expect(end(1010, late: 10) == .over(isStarved: false))
+        #expect(end(1010, late: 10) == .over(isInconclusive: false))
     }
 
     @Test mutating func `what was slept through is waited for again`() {
         #expect(end(1100, late: 400) == .wait(.milliseconds(300)))
-        #expect(end(1400, late: 400) == .over(isStarved: false))
+        #expect(end(1400, late: 400) == .over(isInconclusive: false))
     }
 
     @Test mutating func `whoever wakes up a quarter of the time hears enough`() {
@@ -29,24 +29,26 @@ import Testing
         #expect(end(1750, late: 1300) == .wait(.milliseconds(550)))
         #expect(end(2300, late: 1700) == .wait(.milliseconds(400)))
         #expect(end(2700, late: 2000) == .wait(.milliseconds(300)))
-        #expect(end(3000, late: 2250) == .over(isStarved: false))
+        #expect(end(3000, late: 2250) == .over(isInconclusive: false))
     }
 
     @Test mutating func `no more than twice the limit is added`() {
         #expect(end(1000, late: 950) == .wait(.milliseconds(950)))
         #expect(end(1950, late: 1850) == .wait(.milliseconds(900)))
         #expect(end(2850, late: 2700) == .wait(.milliseconds(150)))
-        #expect(end(3000, late: 2850) == .over(isStarved: true))
+        #expect(end(3000, late: 2850) == .over(isInconclusive: true))
     }
 
     @Test func `no limit is over at once`() {
-        var silence = Silence(limit: .zero, started: .seconds(50), lateness: .seconds(7))
-        #expect(silence.end(at: .seconds(50) + .milliseconds(20), lateness: .seconds(8)) == .over(isStarved: false))
+        var silence = ExtendedTimeout(limit: .zero, started: .seconds(50), lateness: .seconds(7))
+        #expect(
+            silence.end(at: .seconds(50) + .milliseconds(20), lateness: .seconds(8)) == .over(isInconclusive: false)
+        )
     }
 
     @Test mutating func `after a suspension a whole limit is waited`() {
         #expect(end(3_600_300, late: 3_600_000) == .wait(.milliseconds(700)))
-        #expect(end(3_601_000, late: 3_600_000) == .over(isStarved: false))
+        #expect(end(3_601_000, late: 3_600_000) == .over(isInconclusive: false))
     }
 }
 
@@ -55,8 +57,8 @@ import Testing
 
     @Test func `a loop that is awake ends a silence in time`() async {
         let start = loop.clock.boot
-        var ends: [(at: Duration, isStarved: Bool)] = []
-        _ = loop.scheduleSilence(after: .milliseconds(30)) { [loop] in ends.append((loop.clock.boot, $0)) }
+        var ends: [(at: Duration, isInconclusive: Bool)] = []
+        _ = loop.scheduleTimeout(after: .milliseconds(30)) { [loop] in ends.append((loop.clock.boot, $0)) }
         await loop.eventually { ends.count == 1 }
         #expect(ends.first.map { $0.at - start >= .milliseconds(30) } == true)
     }
@@ -64,7 +66,7 @@ import Testing
     @Test func `a loop that was held waits again`() async {
         let start = loop.clock.boot
         var end: Duration?
-        _ = loop.scheduleSilence(after: .milliseconds(100)) { [loop] _ in end = loop.clock.boot }
+        _ = loop.scheduleTimeout(after: .milliseconds(100)) { [loop] _ in end = loop.clock.boot }
         // From 10 to 160 ms the thread does something else, which another timer notices.
         loop.schedule(after: .milliseconds(10)) { _ = usleep(150_000) }
         loop.schedule(after: .milliseconds(11)) {}
@@ -77,13 +79,13 @@ import Testing
         try #require(unsafe pipe(&pair) == 0)
         defer { for descriptor in pair { close(descriptor) } }
         var order: [String] = []
-        var watch: EventLoop.Watch?
-        watch = try loop.watch(pair[0], for: .readable) { [loop] _ in
+        var watch: EventLoop.Registration?
+        watch = try loop.register(pair[0], for: .readable) { [loop] _ in
             order.append("answer")
-            if let watch { loop.unwatch(watch) }
+            if let watch { loop.unregister(watch) }
         }
         loop.schedule(after: .milliseconds(20)) { order.append("timer") }
-        _ = loop.scheduleSilence(after: .milliseconds(20)) { _ in order.append("silence") }
+        _ = loop.scheduleTimeout(after: .milliseconds(20)) { _ in order.append("silence") }
         // Both become due in one turn, the timer long before.
         loop.schedule(after: .milliseconds(1)) { [write = pair[1]] in
             _ = usleep(60_000)
@@ -95,7 +97,7 @@ import Testing
 
     @Test func `a silence can be cancelled while it is prolonged`() async {
         var isOver = false
-        let timer = loop.scheduleSilence(after: .milliseconds(50)) { _ in isOver = true }
+        let timer = loop.scheduleTimeout(after: .milliseconds(50)) { _ in isOver = true }
         loop.schedule(after: .milliseconds(1)) { _ = usleep(80_000) }
         loop.schedule(after: .milliseconds(2)) {}
         loop.schedule(after: .milliseconds(60)) { [loop] in loop.cancel(timer) }
@@ -111,7 +113,7 @@ import Testing
         let before = loop.lateness
         var timer: EventLoop.Timer?
         var hasHeard: CheckedContinuation<Void, Never>?
-        let watch = try loop.watch(reader.rawValue, for: .readable) { [loop] _ in
+        let watch = try loop.register(reader.rawValue, for: .readable) { [loop] _ in
             if let timer { loop.cancel(timer) }
             hasHeard?.resume()
             hasHeard = nil
@@ -126,7 +128,7 @@ import Testing
                 _ = unsafe write(end, [1], 1)
             }
         }
-        loop.unwatch(watch)
+        loop.unregister(watch)
         #expect(loop.lateness - before >= .milliseconds(280))
         _ = consume writer
     }

@@ -44,21 +44,21 @@ private final class Ends {
     @Test func `a handler that leaves bytes unread is called again`() async throws {
         let ends = try Ends()
         var read: [UInt8] = []
-        let watch = try loop.watch(ends.first.rawValue, for: .readable) { readiness in
+        let watch = try loop.register(ends.first.rawValue, for: .readable) { readiness in
             #expect(readiness.contains(.readable))
             read += (try? ends.first.read(upTo: 1)) ?? []
         }
         try ends.second.writeAll([1, 2, 3].span)
         await loop.eventually { read == [1, 2, 3] }
-        loop.unwatch(watch)
+        loop.unregister(watch)
     }
 
     @Test func `of what is ready in one turn, what is urgent comes first`() async throws {
         let plain = try (0..<10).map { _ in try Ends() }
         let urgent = try [Ends(), Ends()]
         var order: [String] = []
-        func watch(_ ends: Ends, _ name: String, urgent: Bool) throws -> EventLoop.Watch {
-            try loop.watch(ends.first.rawValue, for: .readable, urgent: urgent) { _ in
+        func watch(_ ends: Ends, _ name: String, urgent: Bool) throws -> EventLoop.Registration {
+            try loop.register(ends.first.rawValue, for: .readable, urgent: urgent) { _ in
                 order.append(name)
                 ends.drainFirst()
             }
@@ -74,18 +74,18 @@ private final class Ends {
         }
         // A descriptor that is urgent is paused and ended as any other.
         try loop.change(watches[10], to: [])
-        loop.unwatch(watches[11])
+        loop.unregister(watches[11])
         for ends in urgent { try ends.second.writeAll([1].span) }
         await turn()
         #expect(order.count == 12)
-        for watch in watches { loop.unwatch(watch) }
+        for watch in watches { loop.unregister(watch) }
     }
 
     @Test func `a full pipe is writable again when it was read`() async throws {
         let ends = try Ends()
         ends.fillSecond()
         var calls = 0
-        let watch = try loop.watch(ends.second.rawValue, for: .writable) { readiness in
+        let watch = try loop.register(ends.second.rawValue, for: .writable) { readiness in
             #expect(readiness == .writable)
             calls += 1
             ends.fillSecond()
@@ -94,13 +94,13 @@ private final class Ends {
         #expect(calls == 0)
         ends.drainFirst()
         await loop.eventually { calls == 1 }
-        loop.unwatch(watch)
+        loop.unregister(watch)
     }
 
     @Test func `an empty interest pauses, and another goes on`() async throws {
         let ends = try Ends(socket: true)
         var heard: [EventLoop.Readiness] = []
-        let watch = try loop.watch(ends.first.rawValue, for: .readable) { readiness in
+        let watch = try loop.register(ends.first.rawValue, for: .readable) { readiness in
             heard.append(readiness)
             ends.drainFirst()
         }
@@ -112,17 +112,17 @@ private final class Ends {
         await loop.eventually { heard == [.readable] }
         try loop.change(watch, to: [.readable, .writable])
         await loop.eventually { heard.last == .writable }
-        loop.unwatch(watch)
+        loop.unregister(watch)
     }
 
     @Test func `the end of the other side is told`() async throws {
         let ends = try Ends(socket: true)
         var heard: EventLoop.Readiness = []
-        let watch = try loop.watch(ends.first.rawValue, for: [.readable, .peerClosed]) { heard.formUnion($0) }
+        let watch = try loop.register(ends.first.rawValue, for: [.readable, .peerClosed]) { heard.formUnion($0) }
         #expect(shutdown(ends.second.rawValue, Int32(SHUT_WR)) == 0)
         await loop.eventually { heard.isSuperset(of: .readable) && !heard.isDisjoint(with: .peerClosed) }
         #expect(!heard.contains(.failed))
-        loop.unwatch(watch)
+        loop.unregister(watch)
     }
 
     @Test func `an error is told even to a watch that is paused`() async throws {
@@ -130,10 +130,10 @@ private final class Ends {
         try #require(unsafe pipe(&ends) == 0)
         let writer = FileDescriptor(owning: ends[1])
         var heard: EventLoop.Readiness = []
-        var watch: EventLoop.Watch?
-        watch = try loop.watch(writer.rawValue, for: []) { [loop] readiness in
+        var watch: EventLoop.Registration?
+        watch = try loop.register(writer.rawValue, for: []) { [loop] readiness in
             heard = readiness
-            if let watch { loop.unwatch(watch) }
+            if let watch { loop.unregister(watch) }
         }
         close(ends[0])
         await loop.eventually { heard.contains(.failed) }
@@ -142,13 +142,13 @@ private final class Ends {
 
     @Test func `a handler may end another's watch in the same turn`() async throws {
         let pairs = [try Ends(), try Ends()]
-        var watches: [EventLoop.Watch] = []
+        var watches: [EventLoop.Registration] = []
         var calls = 0
         for pair in pairs {
             watches.append(
-                try loop.watch(pair.first.rawValue, for: .readable) { [loop] _ in
+                try loop.register(pair.first.rawValue, for: .readable) { [loop] _ in
                     calls += 1
-                    for watch in watches { loop.unwatch(watch) }
+                    for watch in watches { loop.unregister(watch) }
                 }
             )
         }
@@ -161,10 +161,10 @@ private final class Ends {
     @Test func `more descriptors than one wait returns are all served`() async throws {
         let pairs = try (0..<200).map { _ in try Ends() }
         var heard: Set<Int> = []
-        var watches: [EventLoop.Watch] = []
+        var watches: [EventLoop.Registration] = []
         for (number, pair) in pairs.enumerated() {
             watches.append(
-                try loop.watch(pair.first.rawValue, for: .readable) { _ in
+                try loop.register(pair.first.rawValue, for: .readable) { _ in
                     pair.drainFirst()
                     heard.insert(number)
                 }
@@ -172,7 +172,7 @@ private final class Ends {
         }
         for pair in pairs { try pair.second.writeAll([1].span) }
         await loop.eventually { heard.count == 200 }
-        for watch in watches { loop.unwatch(watch) }
+        for watch in watches { loop.unregister(watch) }
     }
 
     @Test func `a number that is used again does not reach the old handler`() async throws {
@@ -182,30 +182,30 @@ private final class Ends {
         do {
             let ends = try Ends()
             number = ends.first.rawValue
-            let watch = try loop.watch(number, for: .readable) { _ in old += 1 }
-            loop.unwatch(watch)
-            loop.unwatch(watch)
+            let watch = try loop.register(number, for: .readable) { _ in old += 1 }
+            loop.unregister(watch)
+            loop.unregister(watch)
         }
         let ends = try Ends()
-        let watch = try loop.watch(ends.first.rawValue, for: .readable) { _ in
+        let watch = try loop.register(ends.first.rawValue, for: .readable) { _ in
             new += 1
             ends.drainFirst()
         }
         try ends.second.writeAll([1].span)
         await loop.eventually { new == 1 }
         #expect(old == 0)
-        loop.unwatch(watch)
+        loop.unregister(watch)
     }
 
     @Test func `what epoll cannot watch is refused with its reason`() throws {
         let file = try FileDescriptor(opening: "/proc/self/status", flags: O_RDONLY)
         let regular = try FileDescriptor(opening: "/etc/hosts", flags: O_RDONLY)
-        #expect(throws: Errno(EBADF)) { try loop.watch(-1, for: .readable) { _ in } }
-        #expect(throws: Errno.notPermitted) { try loop.watch(regular.rawValue, for: .readable) { _ in } }
+        #expect(throws: Errno(EBADF)) { try loop.register(-1, for: .readable) { _ in } }
+        #expect(throws: Errno.notPermitted) { try loop.register(regular.rawValue, for: .readable) { _ in } }
         let ends = try Ends()
-        let watch = try loop.watch(ends.first.rawValue, for: .readable) { _ in }
-        #expect(throws: Errno.exists) { try loop.watch(ends.first.rawValue, for: .readable) { _ in } }
-        loop.unwatch(watch)
+        let watch = try loop.register(ends.first.rawValue, for: .readable) { _ in }
+        #expect(throws: Errno.exists) { try loop.register(ends.first.rawValue, for: .readable) { _ in } }
+        loop.unregister(watch)
         #expect(throws: Errno.noEntry) { try loop.change(watch, to: .writable) }
         _ = file.rawValue
     }
@@ -215,11 +215,11 @@ private final class Ends {
         try ends.second.writeAll([1].span)
         var calls = 0
         // Never read: ready at every look.
-        let watch = try loop.watch(ends.first.rawValue, for: .readable) { _ in calls += 1 }
+        let watch = try loop.register(ends.first.rawValue, for: .readable) { _ in calls += 1 }
         var fired = 0
         for delay in 1...5 { loop.schedule(after: .milliseconds(Int64(delay))) { fired += 1 } }
         await loop.eventually { fired == 5 }
         #expect(calls > 1)
-        loop.unwatch(watch)
+        loop.unregister(watch)
     }
 }

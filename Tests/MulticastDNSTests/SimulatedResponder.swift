@@ -98,7 +98,7 @@ final class SimulatedResponder: Sendable {
             guard let socket = try? MulticastSocket(family, interface: interface) else { return }
             let listener = Listener(socket)
             // The registration, and with it the socket, lives as long as the namespace.
-            _ = try? loop.watch(listener.descriptor, for: .readable) { _ in
+            _ = try? loop.register(listener.descriptor, for: .readable) { _ in
                 while let packet = listener.next() { self?.answer(packet, listener) }
             }
         }

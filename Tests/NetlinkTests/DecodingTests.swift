@@ -185,7 +185,7 @@ import Testing
             .attribute(6, 100).attribute(7, [192, 0, 2, 2]).attribute(30, 9).bytes
         let expected = RouteAnswer(
             table: 1000,
-            legs: [RouteLeg(index: 3, gateway: .of("192.0.2.1"), flags: .linkDown)],
+            nexthops: [RouteNexthop(index: 3, gateway: .of("192.0.2.1"), flags: .linkDown)],
             preferredSource: .of("192.0.2.2"),
             metric: 100,
             nexthopID: 9,
@@ -202,9 +202,9 @@ import Testing
         let second = Builder([32, 0, 0x11, 0, 3, 0, 0, 0]).attribute(18, via).bytes
         let entry = RouteEntry(bytes: Builder.route().attribute(9, first + second).bytes)
         #expect(
-            entry?.answer.legs == [
-                RouteLeg(index: 2, gateway: .of("10.0.0.1"), flags: .dead),
-                RouteLeg(index: 3, gateway: .of("fe80::1"), flags: [.dead, .linkDown]),
+            entry?.answer.nexthops == [
+                RouteNexthop(index: 2, gateway: .of("10.0.0.1"), flags: .dead),
+                RouteNexthop(index: 3, gateway: .of("fe80::1"), flags: [.dead, .linkDown]),
             ]
         )
     }
@@ -216,8 +216,8 @@ import Testing
         ] as [([UInt8], Int)]
     )
     func `a torn leg ends the list`(bytes: [UInt8], count: Int) {
-        let legs = RouteLeg.legs(ofMultipath: bytes.span)
-        #expect(legs.count == count)
+        let nexthops = RouteNexthop.nexthops(ofMultipath: bytes.span)
+        #expect(nexthops.count == count)
     }
 
     @Test(
@@ -239,7 +239,7 @@ import Testing
     )
     func `an unknown or short via is no gateway`(via: [UInt8]) {
         let bytes = Builder.route().attribute(4, 3).attribute(18, via).bytes
-        #expect(RouteEntry(bytes: bytes)?.answer.legs == [RouteLeg(index: 3)])
+        #expect(RouteEntry(bytes: bytes)?.answer.nexthops == [RouteNexthop(index: 3)])
     }
 
     @Test(
@@ -289,10 +289,10 @@ import Testing
     }
 
     @Test func `reads nexthop objects and groups`() {
-        let leg = Builder([2, 0, 0, 0, 0x10, 0, 0, 0]).attribute(1, 4).attribute(5, 3).attribute(6, [192, 0, 2, 1])
+        let nexthop = Builder([2, 0, 0, 0, 0x10, 0, 0, 0]).attribute(1, 4).attribute(5, 3).attribute(6, [192, 0, 2, 1])
         #expect(
-            Nexthop(bytes: leg.bytes)
-                == Nexthop(id: 4, leg: RouteLeg(index: 3, gateway: .of("192.0.2.1"), flags: .linkDown))
+            Nexthop(bytes: nexthop.bytes)
+                == Nexthop(id: 4, nexthop: RouteNexthop(index: 3, gateway: .of("192.0.2.1"), flags: .linkDown))
         )
         let members: [UInt8] = [4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0, 9]
         let group = Builder([0, 0, 0, 0, 0, 0, 0, 0]).attribute(1, 9).attribute(2, members)

@@ -29,7 +29,7 @@ final class FakeKernel: MessageSource {
 
     init(_ script: [UInt16: [Answer]]) { self.script = script }
 
-    func ask(_ question: Question, each: (UInt16, Span<UInt8>) -> Bool) throws(NetlinkError) -> Completion {
+    func request(_ question: Question, each: (UInt16, Span<UInt8>) -> Bool) throws(NetlinkError) -> Completion {
         asked.append(question)
         let request = MessageType(rawValue: question.type)
         guard let answers = script[question.type], let answer = answers.first else {

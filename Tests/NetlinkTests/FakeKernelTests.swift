@@ -247,7 +247,7 @@ import Testing
     @Test(arguments: [RouteType.unicast, .local, .broadcast, .anycast, .multicast])
     func `other types are answers`(type: RouteType) throws {
         let answer = try lookup(.messages(24, [Builder.route(type: type.rawValue).attribute(4, 2)])).get()
-        #expect(answer.type == type && answer.legs == [RouteLeg(index: 2)])
+        #expect(answer.type == type && answer.nexthops == [RouteNexthop(index: 2)])
     }
 
     @Test func `nonsense is a failure with EBADMSG`() {
@@ -257,26 +257,26 @@ import Testing
 
     @Test func `a route that names only its nexthop object has the legs of that`() throws {
         let route = FakeKernel.Answer.messages(24, [Builder.route().attribute(30, 4)])
-        #expect(try lookup(route, nexthops: [Self.nexthop(4, 7)]).get().legs == [RouteLeg(index: 7)])
+        #expect(try lookup(route, nexthops: [Self.nexthop(4, 7)]).get().nexthops == [RouteNexthop(index: 7)])
     }
 
     @Test func `a group has the legs of its members, those gone left out`() throws {
         let route = FakeKernel.Answer.messages(24, [Builder.route().attribute(30, 10)])
         let members: [FakeKernel.Answer] = [Self.group([1, 2, 3]), Self.nexthop(1, 7), .error(2), Self.nexthop(3, 9)]
         let answer = try lookup(route, nexthops: members).get()
-        #expect(answer.legs == [RouteLeg(index: 7), RouteLeg(index: 9)] && answer.nexthopID == 10)
+        #expect(answer.nexthops == [RouteNexthop(index: 7), RouteNexthop(index: 9)] && answer.nexthopID == 10)
     }
 
     @Test func `an object that is gone leaves no legs, and an error is the failure`() throws {
         let route = FakeKernel.Answer.messages(24, [Builder.route().attribute(30, 4)])
-        #expect(try lookup(route, nexthops: [.error(2)]).get().legs.isEmpty)
+        #expect(try lookup(route, nexthops: [.error(2)]).get().nexthops.isEmpty)
         #expect(lookup(route, nexthops: [.error(1)]) == .failure(.other(1)))
     }
 
     @Test func `legs that are told are not asked for`() throws {
         let route = FakeKernel.Answer.messages(24, [Builder.route().attribute(30, 4).attribute(4, 3)])
         let kernel = FakeKernel([.getRoute: [route]])
-        #expect(try kernel.lookup(Self.query).get().legs == [RouteLeg(index: 3)])
+        #expect(try kernel.lookup(Self.query).get().nexthops == [RouteNexthop(index: 3)])
         #expect(kernel.asked.map(\.type) == [.getRoute])
     }
 }

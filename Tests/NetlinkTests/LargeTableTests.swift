@@ -34,7 +34,7 @@ import Testing
         #expect(!short.isComplete && short.undecodable == 0)
         // The socket was left in the middle of a dump; a new one takes its place, unseen.
         let whole = try kernel.defaultRoutes(.ipv6, table: 300, limit: 30_000)
-        #expect(whole.isComplete && whole.values.map(\.answer.legs.first?.gateway) == [.of("2001:db8:1::1")])
+        #expect(whole.isComplete && whole.values.map(\.answer.nexthops.first?.gateway) == [.of("2001:db8:1::1")])
         #expect(whole.values.map(\.answer.table) == [300])
         withExtendedLifetime(peer) {}
     }

@@ -61,7 +61,7 @@ import Testing
         #expect(
             entry
                 == RouteAnswer(
-                    legs: [RouteLeg(index: index, gateway: .v4(0xC000_0201))],
+                    nexthops: [RouteNexthop(index: index, gateway: .v4(0xC000_0201))],
                     metric: 100,
                     origin: 16
                 )
@@ -69,6 +69,6 @@ import Testing
         let decision = try kernel.lookup(RouteQuery(destination, kind: .decision)).get()
         #expect(decision.preferredSource == .v4(0xC000_0202))
         #expect(decision.prefixLength == 32)
-        #expect(decision.legs == [RouteLeg(index: index, gateway: .v4(0xC000_0201))])
+        #expect(decision.nexthops == [RouteNexthop(index: index, gateway: .v4(0xC000_0201))])
     }
 }

@@ -106,7 +106,7 @@ import Testing
         try namespace.ip("route add default via \(gateway) dev v0 metric 100 proto dhcp")
         let answer = try entry(probe(family))
         #expect(answer.metric == 100 && answer.origin == 16 && answer.table == 254 && answer.prefixLength == 0)
-        #expect(answer.legs == [RouteLeg(index: try index("v0"), gateway: .of(gateway))])
+        #expect(answer.nexthops == [RouteNexthop(index: try index("v0"), gateway: .of(gateway))])
         withExtendedLifetime(peer) {}
     }
 
@@ -116,7 +116,7 @@ import Testing
         let bound = RouteQuery(Self.probe4, kind: .entry, outputInterface: index)
         #expect(kernel.lookup(bound) == .failure(.unreachable) || kernel.lookup(bound) == .failure(.noRoute))
         let guess = RouteQuery(Self.probe4, kind: .decision, outputInterface: index)
-        #expect(try kernel.lookup(guess).get().legs == [RouteLeg(index: index)])
+        #expect(try kernel.lookup(guess).get().nexthops == [RouteNexthop(index: index)])
         withExtendedLifetime(peer) {}
     }
 
@@ -179,7 +179,7 @@ import Testing
     @Test func `a gateway may be of the other family`() async throws {
         let peer = try namespace.uplink()
         try namespace.ip("-4 route add default via inet6 fe80::1 dev v0")
-        #expect(try entry().legs == [RouteLeg(index: try index("v0"), gateway: .of("fe80::1"))])
+        #expect(try entry().nexthops == [RouteNexthop(index: try index("v0"), gateway: .of("fe80::1"))])
         withExtendedLifetime(peer) {}
     }
 
@@ -192,12 +192,12 @@ import Testing
         try namespace.ip(
             "\(flag) route add default nexthop via \(gateways[0]) dev v0 nexthop via \(gateways[1]) dev w0"
         )
-        let before = try entry(probe(family)).legs.sorted { $0.index < $1.index }
+        let before = try entry(probe(family)).nexthops.sorted { $0.index < $1.index }
         #expect(before.map(\.flags) == [[], []])
         #expect(before.map(\.gateway) == gateways.map { IPAddress($0) })
         try first.ip("link set v1 down")
         try await namespace.loop.eventually("the flag") {
-            try entry(probe(family)).legs.sorted { $0.index < $1.index }.map(\.flags) == [.linkDown, []]
+            try entry(probe(family)).nexthops.sorted { $0.index < $1.index }.map(\.flags) == [.linkDown, []]
         }
         withExtendedLifetime((first, second)) {}
     }
@@ -216,12 +216,13 @@ import Testing
         let group = try entry()
         #expect(group.nexthopID == 10)
         #expect(
-            group.legs == [
-                RouteLeg(index: v0, gateway: .of("192.0.2.1")), RouteLeg(index: w0, gateway: .of("198.51.100.1")),
+            group.nexthops == [
+                RouteNexthop(index: v0, gateway: .of("192.0.2.1")),
+                RouteNexthop(index: w0, gateway: .of("198.51.100.1")),
             ]
         )
-        #expect(try entry(.of("203.0.113.9")).legs == [RouteLeg(index: v0, gateway: .of("192.0.2.1"))])
-        #expect(try entry(Self.probe6).legs == [RouteLeg(index: v0, gateway: .of("2001:db8:1::1"))])
+        #expect(try entry(.of("203.0.113.9")).nexthops == [RouteNexthop(index: v0, gateway: .of("192.0.2.1"))])
+        #expect(try entry(Self.probe6).nexthops == [RouteNexthop(index: v0, gateway: .of("2001:db8:1::1"))])
         #expect(try kernel.nexthop(id: 10) == Nexthop(id: 10, members: [1, 2]))
         #expect(try kernel.nexthop(id: 11) == nil)
         #expect(try kernel.nexthops().values.map(\.id).sorted() == [1, 2, 6, 10])
@@ -252,7 +253,7 @@ import Testing
         #expect(defaults.isComplete)
         // The socket was left in the middle of a dump; the next question works.
         let sixth = try kernel.defaultRoutes(.ipv6)
-        #expect(sixth.values.map(\.answer.legs.first?.gateway) == [.of("2001:db8:1::1")])
+        #expect(sixth.values.map(\.answer.nexthops.first?.gateway) == [.of("2001:db8:1::1")])
         #expect(try kernel.defaultRoutes(.ipv4, table: 1001).values.map(\.answer.table) == [1001])
         #expect(try kernel.defaultRoutes(.ipv4, table: 77).values.isEmpty)
         #expect(try kernel.defaultRoutes(.ipv4, index: try index("lo")).values.isEmpty)
@@ -321,7 +322,7 @@ import Testing
         let index = try index("v0")
         try #require(nwp_become_user(65_534) == 0)
         let own = try LiveKernel()
-        #expect(try own.lookup(RouteQuery(Self.probe4, kind: .entry)).get().legs.count == 1)
+        #expect(try own.lookup(RouteQuery(Self.probe4, kind: .entry)).get().nexthops.count == 1)
         #expect(try own.links().values.count == 2)
         _ = try EventSocket(groups: Set(EventGroup.allCases))
         #expect(throws: NetlinkError.notPermitted(request: MessageType(rawValue: 28))) {

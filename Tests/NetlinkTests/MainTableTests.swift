@@ -12,13 +12,13 @@ import Testing
     private static func route(
         _ prefix: [UInt8] = [],
         _ length: UInt8 = 0,
-        leg: UInt32? = 2,
+        nexthop: UInt32? = 2,
         metric: UInt32 = 0,
         table: UInt8 = 254,
         type: UInt8 = 1
     ) -> Builder {
         var route = Builder.route(length: length, table: table, type: type).attribute(6, metric)
-        if let leg { route = route.attribute(4, leg) }
+        if let nexthop { route = route.attribute(4, nexthop) }
         return prefix.isEmpty ? route : route.attribute(1, prefix)
     }
 
@@ -60,7 +60,7 @@ import Testing
     func `a kernel or a sandbox that answers no lookups is asked for its main table`(code: Int32) throws {
         let kernel = kernel(refusing: code, [Self.route(metric: 100)])
         let answer = try lookup(kernel).get()
-        #expect(answer == RouteAnswer(legs: [RouteLeg(index: 2)], metric: 100, origin: 4))
+        #expect(answer == RouteAnswer(nexthops: [RouteNexthop(index: 2)], metric: 100, origin: 4))
         #expect(kernel.asked.map(\.isDump) == [false, true])
         #expect(kernel.asked.last == .routes(.ipv4, table: 254, index: nil))
     }
@@ -80,34 +80,34 @@ import Testing
 
     @Test(
         arguments: [
-            ([route(leg: 2, metric: 100), route(leg: 3, metric: 50)], 3),
-            ([route(leg: 2, metric: 50), route(leg: 3, metric: 50)], 2),
-            ([route(leg: 2), route([1, 0, 0, 0], 8, leg: 3, metric: 900)], 3),
-            ([route([1, 1, 1, 1], 32, leg: 4), route([1, 0, 0, 0], 8, leg: 3)], 4),
-            ([route([2, 0, 0, 0], 8, leg: 3), route(leg: 2)], 2),
-            ([route([1, 1, 1, 1], 32, leg: 4, table: 255), route(leg: 2)], 2),
-            ([Builder([2, 0]), route(leg: 2)], 2),
+            ([route(nexthop: 2, metric: 100), route(nexthop: 3, metric: 50)], 3),
+            ([route(nexthop: 2, metric: 50), route(nexthop: 3, metric: 50)], 2),
+            ([route(nexthop: 2), route([1, 0, 0, 0], 8, nexthop: 3, metric: 900)], 3),
+            ([route([1, 1, 1, 1], 32, nexthop: 4), route([1, 0, 0, 0], 8, nexthop: 3)], 4),
+            ([route([2, 0, 0, 0], 8, nexthop: 3), route(nexthop: 2)], 2),
+            ([route([1, 1, 1, 1], 32, nexthop: 4, table: 255), route(nexthop: 2)], 2),
+            ([Builder([2, 0]), route(nexthop: 2)], 2),
         ] as [([Builder], Int)]
     )
     func `the longest prefix wins, then the lowest metric, of the main table alone`(
         routes: [Builder],
         index: Int
     ) throws {
-        #expect(try lookup(kernel(routes)).get().legs.map(\.index) == [index])
+        #expect(try lookup(kernel(routes)).get().nexthops.map(\.index) == [index])
     }
 
     @Test(
         arguments: [(7, .unreachable), (8, .prohibited), (6, .blackhole), (9, .noRoute)] as [(UInt8, RouteFailure)]
     )
     func `a route of the table that rejects is its failure`(type: UInt8, failure: RouteFailure) {
-        let reject = Self.route([1, 0, 0, 0], 8, leg: nil, type: type)
+        let reject = Self.route([1, 0, 0, 0], 8, nexthop: nil, type: type)
         #expect(lookup(kernel([Self.route(), reject])) == .failure(failure))
         // Also for a packet that is bound to an interface, which the reject does not name.
         #expect(lookup(kernel([Self.route(), reject]), by: 2) == .failure(failure))
     }
 
     @Test func `a bound packet leaves by its interface or not at all`() throws {
-        let routes = [Self.route(leg: 2, metric: 5), Self.route(leg: 3, metric: 500)]
+        let routes = [Self.route(nexthop: 2, metric: 5), Self.route(nexthop: 3, metric: 500)]
         #expect(try lookup(kernel(routes), by: 3).get().metric == 500)
         #expect(lookup(kernel(routes), by: 4) == .failure(.unreachable))
         #expect(lookup(kernel([])) == .failure(.noRoute))
@@ -116,14 +116,16 @@ import Testing
     @Test func `a decision takes the first leg that works, and a bound one its own`() throws {
         let dead = Builder([8, 0, 0x10, 0, 2, 0, 0, 0]).bytes
         let live = Builder([8, 0, 0, 9, 3, 0, 0, 0]).bytes
-        let route = Self.route(leg: nil).attribute(9, dead + live + live)
+        let route = Self.route(nexthop: nil).attribute(9, dead + live + live)
         let addresses = [Self.address("192.0.2.2", index: 2), Self.address("198.51.100.2", index: 3)]
         let unbound = try lookup(kernel([route], addresses: addresses), .decision).get()
-        #expect(unbound.legs == [RouteLeg(index: 3)] && unbound.preferredSource == .of("198.51.100.2"))
+        #expect(unbound.nexthops == [RouteNexthop(index: 3)] && unbound.preferredSource == .of("198.51.100.2"))
         #expect(unbound.prefixLength == 32)
         let bound = try lookup(kernel([route], addresses: addresses), .decision, by: 2).get()
-        #expect(bound.legs == [RouteLeg(index: 2, flags: .linkDown)] && bound.preferredSource == .of("192.0.2.2"))
-        #expect(try lookup(kernel([route]), .entry).get().legs.count == 3)
+        #expect(
+            bound.nexthops == [RouteNexthop(index: 2, flags: .linkDown)] && bound.preferredSource == .of("192.0.2.2")
+        )
+        #expect(try lookup(kernel([route]), .entry).get().nexthops.count == 3)
     }
 
     @Test(
@@ -153,8 +155,8 @@ import Testing
 
     @Test func `a route that names only its nexthop object has the legs of that`() throws {
         let object = Builder([2, 0, 0, 0, 0, 0, 0, 0]).attribute(1, 4).attribute(5, 7)
-        let answers = kernel([Self.route(leg: nil).attribute(30, 4)], nexthops: [.messages(104, [object])])
-        #expect(try lookup(answers).get().legs == [RouteLeg(index: 7)])
+        let answers = kernel([Self.route(nexthop: nil).attribute(30, 4)], nexthops: [.messages(104, [object])])
+        #expect(try lookup(answers).get().nexthops == [RouteNexthop(index: 7)])
     }
 }
 
@@ -164,10 +166,10 @@ private final class Sandbox: MessageSource {
 
     init() throws(NetlinkError) { kernel = try LiveKernel() }
 
-    func ask(_ question: Question, each: (UInt16, Span<UInt8>) -> Bool) throws(NetlinkError) -> Completion {
+    func request(_ question: Question, each: (UInt16, Span<UInt8>) -> Bool) throws(NetlinkError) -> Completion {
         let request = MessageType(rawValue: question.type)
         if question.type == .getRoute && !question.isDump { throw .notPermitted(request: request) }
-        return try kernel.ask(question, each: each)
+        return try kernel.request(question, each: each)
     }
 
     func pauseBeforeRetry() { kernel.pauseBeforeRetry() }
@@ -207,6 +209,6 @@ private final class Sandbox: MessageSource {
 extension Result<RouteAnswer, RouteFailure> {
     /// What a decision tells of every family alike.
     fileprivate var asDecision: Self {
-        map { RouteAnswer(type: $0.type, table: $0.table, legs: $0.legs, preferredSource: $0.preferredSource) }
+        map { RouteAnswer(type: $0.type, table: $0.table, nexthops: $0.nexthops, preferredSource: $0.preferredSource) }
     }
 }

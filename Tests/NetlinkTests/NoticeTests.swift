@@ -92,7 +92,7 @@ import Testing
         var fed = 0
         for (type, bytes) in whole {
             for end in 0...bytes.count {
-                decoder.take(Builder(Array(bytes[..<end])).message(type: type).span, from: .link)
+                decoder.decode(Builder(Array(bytes[..<end])).message(type: type).span, from: .link)
                 fed += 1
             }
             for _ in 0..<2000 {
@@ -101,7 +101,7 @@ import Testing
                     let place = Int.random(in: 0..<changed.count, using: &generator)
                     changed[place] = UInt8.random(in: 0...255, using: &generator)
                 }
-                decoder.take(Builder(changed).message(type: type).span, from: .link)
+                decoder.decode(Builder(changed).message(type: type).span, from: .link)
                 fed += 1
             }
         }
@@ -113,7 +113,7 @@ import Testing
 
     @Test func `a datagram that ends inside a message counts as undecodable`() {
         var decoder = EventDecoder()
-        decoder.take(([1, 2, 3] as [UInt8]).span, from: nil)
+        decoder.decode(([1, 2, 3] as [UInt8]).span, from: nil)
         #expect(decoder.statistics.undecodable == 1)
         #expect(decoder.statistics.messages.isEmpty)
     }

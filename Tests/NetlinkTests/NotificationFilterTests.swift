@@ -163,7 +163,7 @@ import Testing
         ])
         var lengths: [Int] = []
         var decoder = EventDecoder()
-        while case .datagram = socket.receive({ decoder.take($0, from: $1) }) {}
+        while case .datagram = socket.receive({ decoder.decode($0, from: $1) }) {}
         for notice in decoder.drain() {
             if case .route(let route) = notice.event { lengths.append(route.prefixLength) }
         }

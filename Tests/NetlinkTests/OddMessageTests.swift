@@ -103,7 +103,7 @@ import Testing
 }
 
 @Suite struct OddRouteTests {
-    private func legs(_ records: [UInt8]) -> [RouteLeg] { RouteLeg.legs(ofMultipath: records.span) }
+    private func nexthops(_ records: [UInt8]) -> [RouteNexthop] { RouteNexthop.nexthops(ofMultipath: records.span) }
 
     private static func record(_ index: UInt8, flags: UInt8 = 0, weight: UInt8 = 0, _ more: [UInt8] = []) -> [UInt8] {
         [UInt8(8 + more.count), 0, flags, weight, index, 0, 0, 0] + more
@@ -117,26 +117,26 @@ import Testing
             Self.record(2, flags: 4, weight: 9, Self.via4) + Self.record(3, flags: 1, weight: 255, Self.via6)
             + Self.record(2)
         #expect(
-            legs(bytes) == [
-                RouteLeg(index: 2, gateway: .of("192.0.2.1"), flags: .onLink),
-                RouteLeg(index: 3, gateway: .of("fe80::1"), flags: .dead), RouteLeg(index: 2),
+            nexthops(bytes) == [
+                RouteNexthop(index: 2, gateway: .of("192.0.2.1"), flags: .onLink),
+                RouteNexthop(index: 3, gateway: .of("fe80::1"), flags: .dead), RouteNexthop(index: 2),
             ]
         )
     }
 
     @Test func `a leg that is torn after its attributes began is kept without them`() {
         let torn = Self.record(2, [8, 0, 5, 0, 192, 0]) + [0, 0]
-        #expect(legs(torn) == [RouteLeg(index: 2)])
+        #expect(nexthops(torn) == [RouteNexthop(index: 2)])
         let odd = Self.record(2, Builder().attribute(5, [192, 0, 2]).bytes)
-        #expect(legs(odd) == [RouteLeg(index: 2)])
+        #expect(nexthops(odd) == [RouteNexthop(index: 2)])
     }
 
     @Test func `the last word on a route's router counts, and half of one takes none`() throws {
         let both = Builder.route().attribute(4, 3).attribute(5, [192, 0, 2, 1]).attribute(18, [9, 0, 1, 2, 3, 4])
-        #expect(try #require(RouteEntry(bytes: both.bytes)).answer.legs == [RouteLeg(index: 3)])
+        #expect(try #require(RouteEntry(bytes: both.bytes)).answer.nexthops == [RouteNexthop(index: 3)])
         let rest = Builder.route().attribute(4, 3).attribute(18, [10, 0] + IPAddress.of("fe80::1").bytes + [9])
         let entry = try #require(RouteEntry(bytes: rest.bytes))
-        #expect(entry.answer.legs == [RouteLeg(index: 3, gateway: .of("fe80::1"))])
+        #expect(entry.answer.nexthops == [RouteNexthop(index: 3, gateway: .of("fe80::1"))])
     }
 
     @Test(
@@ -144,11 +144,11 @@ import Testing
             (0, []), (0x1, .dead), (0x14, [.onLink, .linkDown]),
             // Flags of the route itself (RTM_F_*) are none of its legs.
             (0x3200, []), (0x4210, .linkDown),
-        ] as [(UInt32, LegFlags)]
+        ] as [(UInt32, NexthopFlags)]
     )
-    func `a plain route's flags are those of its leg`(flags: UInt32, expected: LegFlags) throws {
+    func `a plain route's flags are those of its leg`(flags: UInt32, expected: NexthopFlags) throws {
         let entry = try #require(RouteEntry(bytes: Builder.route(flags: flags).attribute(4, 3).bytes))
-        #expect(entry.answer.legs == [RouteLeg(index: 3, flags: expected)])
+        #expect(entry.answer.nexthops == [RouteNexthop(index: 3, flags: expected)])
     }
 
     @Test(arguments: [0, 33, 200, 255] as [UInt8])
@@ -161,9 +161,9 @@ import Testing
     }
 
     @Test func `a route without a way out has none`() throws {
-        for leg in [0, UInt32.max] {
-            let entry = try #require(RouteEntry(bytes: Builder.route().attribute(4, leg).bytes))
-            #expect(entry.answer.legs.isEmpty)
+        for nexthop in [0, UInt32.max] {
+            let entry = try #require(RouteEntry(bytes: Builder.route().attribute(4, nexthop).bytes))
+            #expect(entry.answer.nexthops.isEmpty)
         }
     }
 
@@ -192,7 +192,7 @@ import Testing
             datagram += Builder(body).message(type: type)
             datagram += link
         }
-        decoder.take(datagram.span, from: .link)
+        decoder.decode(datagram.span, from: .link)
         #expect(decoder.drain().count == 3)
         #expect(decoder.drain().isEmpty)
         #expect(decoder.statistics.ignored == 2 && decoder.statistics.undecodable == 1)
@@ -203,14 +203,14 @@ import Testing
         var decoder = EventDecoder()
         let link = Builder.link(index: 3).attribute(3, "v0").message(type: 16)
         let torn = link + link.dropLast(4)
-        decoder.take(torn.span, from: .link)
+        decoder.decode(torn.span, from: .link)
         #expect(decoder.notices.count == 1 && decoder.statistics.undecodable == 1)
     }
 
     @Test func `an index of the other side of a namespace is handed on as it is`() {
         var decoder = EventDecoder()
         let removed = Builder.address(family: 2, length: 24, index: -1).attribute(2, [192, 0, 2, 1])
-        decoder.take(removed.message(type: 21).span, from: .ipv4Address)
+        decoder.decode(removed.message(type: 21).span, from: .ipv4Address)
         guard case .addressRemoved(let address)? = decoder.notices.first?.event else {
             Issue.record("\(decoder.notices)")
             return
@@ -273,18 +273,18 @@ import Testing
         let (v0, w0) = (
             try #require(try kernel.link(named: "v0")).index, try #require(try kernel.link(named: "w0")).index
         )
-        let legs = try kernel.lookup(RouteQuery(.of("1.1.1.1"), kind: .entry)).get().legs
+        let nexthops = try kernel.lookup(RouteQuery(.of("1.1.1.1"), kind: .entry)).get().nexthops
         #expect(
-            legs == [
-                RouteLeg(index: v0, gateway: .of("fe80::1")),
-                RouteLeg(index: w0, gateway: .of("198.51.100.9"), flags: .onLink),
-                RouteLeg(index: v0, gateway: .of("192.0.2.1")),
+            nexthops == [
+                RouteNexthop(index: v0, gateway: .of("fe80::1")),
+                RouteNexthop(index: w0, gateway: .of("198.51.100.9"), flags: .onLink),
+                RouteNexthop(index: v0, gateway: .of("192.0.2.1")),
             ]
         )
-        #expect(try kernel.defaultRoutes(.ipv4).values.map(\.answer.legs) == [legs])
+        #expect(try kernel.defaultRoutes(.ipv4).values.map(\.answer.nexthops) == [nexthops])
         // One leg is chosen for one packet; it is one of them.
-        let chosen = try kernel.lookup(RouteQuery(.of("1.1.1.1"), kind: .decision)).get().legs
-        #expect(chosen.count == 1 && legs.contains { $0.index == chosen.first?.index })
+        let chosen = try kernel.lookup(RouteQuery(.of("1.1.1.1"), kind: .decision)).get().nexthops
+        #expect(chosen.count == 1 && nexthops.contains { $0.index == chosen.first?.index })
         withExtendedLifetime((first, second)) {}
     }
 }

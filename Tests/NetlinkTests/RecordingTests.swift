@@ -32,7 +32,7 @@ import Testing
         try namespace.ip("link set v0 mtu 1400")
         await namespace.loop.eventually("both events") { heard.flatMap(\.notices).count >= 2 }
         let after = try asked(kernel)
-        #expect(before.3 == .failure(.noRoute) && (try? after.3.get())?.legs.count == 1)
+        #expect(before.3 == .failure(.noRoute) && (try? after.3.get())?.nexthops.count == 1)
         monitor.stop()
         recorder.finish()
 

@@ -32,7 +32,7 @@ import Testing
         try namespace.ip("route add default via 192.0.2.1")
         let defaults = try kernel.routes(.ipv4, type: .unicast) { $0.destination.length == 0 }
         #expect(Set(defaults.values.map(\.answer.table)) == [254, 999])
-        #expect(defaults.values.allSatisfy { $0.answer.legs.first?.gateway == IPAddress("192.0.2.1") })
+        #expect(defaults.values.allSatisfy { $0.answer.nexthops.first?.gateway == IPAddress("192.0.2.1") })
         withExtendedLifetime(peer) {}
     }
 

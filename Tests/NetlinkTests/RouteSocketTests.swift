@@ -30,7 +30,7 @@ import Testing
     @Test func `a live kernel throws the timeout too, and goes on`() async throws {
         let kernel = try LiveKernel(limit: .milliseconds(30))
         #expect(throws: NetlinkError.timedOut(request: MessageType(rawValue: 1))) {
-            try kernel.ask(Self.silence) { _, _ in true }
+            try kernel.request(Self.silence) { _, _ in true }
         }
         #expect(try kernel.links().values.count == 1)
         #expect(kernel.questions == 2)
@@ -104,7 +104,7 @@ import Testing
         let broadcast = try kernel.lookup(RouteQuery(.of("192.0.2.255"), kind: .entry)).get()
         #expect(broadcast.table == 255 && broadcast.type == .broadcast)
         let loopback = try kernel.lookup(RouteQuery(.of("127.9.9.9"), kind: .decision)).get()
-        #expect(loopback.type == .local && loopback.legs.map(\.index) == [lo])
+        #expect(loopback.type == .local && loopback.nexthops.map(\.index) == [lo])
         let sixth = try kernel.lookup(RouteQuery(.of("2001:db8:1::2"), kind: .entry)).get()
         #expect(sixth.table == 255 && sixth.type == .local && sixth.prefixLength == 128)
         withExtendedLifetime(peer) {}

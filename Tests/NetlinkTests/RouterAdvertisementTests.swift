@@ -70,7 +70,7 @@ import Testing
         try await advertise(from: peer, lifetime: 2) { (try? kernel.lookup(Self.probe).get()) != nil }
         let answer = try kernel.lookup(Self.probe).get()
         #expect(answer.origin == 9 && answer.metric == 1024 && answer.prefixLength == 0)
-        #expect(answer.legs.map(\.gateway) == [.of("fe80::1")])
+        #expect(answer.nexthops.map(\.gateway) == [.of("fe80::1")])
         let seconds = try #require(answer.expiresIn)
         #expect((0...2).contains(seconds))
         await namespace.loop.eventually("the expiry") { kernel.lookup(Self.probe) == .failure(.noRoute) }

@@ -112,7 +112,7 @@ import Testing
         )
         let kernel = try LiveKernel()
         let query = RouteQuery(.of(outage.family == .ipv4 ? "1.1.1.1" : "2606:4700::1111"), kind: .entry)
-        #expect(try kernel.lookup(query).get().legs.map(\.flags) == [[]])
+        #expect(try kernel.lookup(query).get().nexthops.map(\.flags) == [[]])
 
         let monitor = try KernelMonitor(loop: namespace.loop)
         var heard: [KernelNotice] = []
@@ -126,7 +126,7 @@ import Testing
         }
         await namespace.loop.eventually("the lookup's change") {
             switch kernel.lookup(query) {
-            case .success(let answer): outage.failure == nil && answer.legs.map(\.flags) == [.linkDown]
+            case .success(let answer): outage.failure == nil && answer.nexthops.map(\.flags) == [.linkDown]
             case .failure(let failure): failure == outage.failure
             }
         }

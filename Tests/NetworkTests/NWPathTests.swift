@@ -88,7 +88,7 @@ extension Path {
         demand: String?,
         expected: NWPath.UnsatisfiedReason
     ) {
-        let path = NWPath(Path(reason: reason, subject: ReasonSubject(interface: "eth0", demand: demand)))
+        let path = NWPath(Path(reason: reason, subject: ReasonSubject(interface: "eth0", requirement: demand)))
         #expect(path.unsatisfiedReason == expected)
         #expect(path.linuxReason == reason.rawValue)
         #expect(path.linuxReasonText != nil)

@@ -22,7 +22,7 @@ import Testing
         table = AnticipatingTable(kernel, KernelTable(kernel))
     }
 
-    private var gateway: IPAddress? { (try? table.lookup(query).get())?.legs.first?.gateway }
+    private var gateway: IPAddress? { (try? table.lookup(query).get())?.nexthops.first?.gateway }
 
     @Test func `every evaluation asks the kernel anew`() async throws {
         try namespace.uplink("v0", 1, to: peer)
@@ -88,14 +88,14 @@ import Testing
         let tables: [any ForwardingTable] = [AnticipatingTable(kernel, shared), shared, shared]
         let before = kernel.questions
         for table in tables {
-            #expect(!table.asksForTransport)
+            #expect(!table.selectsByTransport)
             #expect(table.defaultRoutes(.ipv4, table: 254).count == 1)
         }
         #expect(kernel.questions - before == 2)
         try namespace.ip("rule add ipproto tcp lookup 254")
-        #expect(!shared.asksForTransport)
+        #expect(!shared.selectsByTransport)
         shared.outdate()
-        #expect(shared.asksForTransport)
+        #expect(shared.selectsByTransport)
     }
 
     @Test func `more questions than the socket holds answers to are all answered`() async throws {

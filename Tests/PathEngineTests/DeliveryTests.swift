@@ -151,7 +151,7 @@ import Testing
         }
         let actions = subject.updates.flatMap(\.paths).map(\.flapping)
         #expect(actions.contains(.start(changes: 8)))
-        #expect(actions.last == .fold)
+        #expect(actions.last == .suppress)
         #expect(subject.engine.core.nextCheck != nil, "the end of it is planned")
     }
 
@@ -163,7 +163,7 @@ import Testing
         await subject.unsatisfied(.noCarrier)
         let since = try #require(subject.engine.core.monitor(named: "a")).tracker.statusSince
         let settings = EngineSettings.prompt.with { $0.monitors = [views[0], MonitorPolicy(name: "c", mark: 3)] }
-        subject.engine.take(settings)
+        subject.engine.apply(settings)
         #expect(subject.engine.core.monitors.map(\.policy.name) == ["default", "a", "c"])
         #expect(subject.engine.core.monitor(named: "a")?.tracker.statusSince == since)
         let update = try #require(subject.updates.last)

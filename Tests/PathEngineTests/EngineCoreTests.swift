@@ -34,7 +34,7 @@ import Testing
 
         func hear(_ type: UInt16, _ event: KernelEvent) -> [Int] {
             let notice = KernelNotice(type: MessageType(rawValue: type), event: event)
-            return core.take(EventBatch(notices: [notice], boot: clock.boot, wall: clock.wall))
+            return core.apply(EventBatch(notices: [notice], boot: clock.boot, wall: clock.wall))
         }
 
         func evaluate() -> EngineUpdate? { core.evaluate(table, clock: clock) }
@@ -43,7 +43,7 @@ import Testing
     /// A table with one default route by link 2, or a failure.
     private struct Table: ForwardingTable {
         var failure: RouteFailure?
-        var flags: LegFlags = []
+        var flags: NexthopFlags = []
         var expiresIn: Double?
         /// What is left of an IPv6 default.
         var lapsed: Double?
@@ -56,9 +56,9 @@ import Testing
             if query.destination.family == .ipv6 { return .failure(.noRoute) }
             if query.destination == .of("10.1.0.2") { return .success(RouteAnswer(type: .local, prefixLength: 32)) }
             if let failure { return .failure(failure) }
-            let leg = RouteLeg(index: 2, gateway: .of("10.1.0.1"), flags: flags)
+            let nexthop = RouteNexthop(index: 2, gateway: .of("10.1.0.1"), flags: flags)
             return .success(
-                RouteAnswer(legs: [leg], preferredSource: .of("10.1.0.2"), expiresIn: expiresIn)
+                RouteAnswer(nexthops: [nexthop], preferredSource: .of("10.1.0.2"), expiresIn: expiresIn)
             )
         }
     }
@@ -67,7 +67,7 @@ import Testing
 
     @Test func `the first look names the beginning as its cause, whatever was known before`() throws {
         let world = World(isFirst: false)
-        world.core.take(ProviderFacts(isConnecting: true), cause: world.cause(.dns), at: world.clock.boot)
+        world.core.apply(ProviderFacts(isConnecting: true), cause: world.cause(.dns), at: world.clock.boot)
         #expect(!world.core.isPending)
         world.core.trigger(world.cause(.initial), at: world.clock.boot)
         let update = try #require(world.evaluate())
@@ -159,7 +159,7 @@ import Testing
         #expect(!other.isConfirmable(at: now()), "something else changed")
         other = world.core
         let router = NeighborKey(index: 2, address: .of("10.1.0.1"))
-        let isNews = other.take(Neighbor(index: 2, address: router.address, state: .failed), of: router)
+        let isNews = other.apply(Neighbor(index: 2, address: router.address, state: .failed), of: router)
         #expect(isNews && !other.isConfirmable(at: now()), "the router's entry was read, and does not answer")
         world.core.confirm()
         #expect(!world.core.isChangeDue(at: now()) && world.core.next(at: now()) == .idle)
@@ -344,12 +344,12 @@ import Testing
     @Test func `facts count once, and an equal set of them is no sign`() throws {
         let world = World()
         let facts = ProviderFacts(devices: [2: DeviceFacts(metered: .yes)])
-        world.core.take(facts, cause: world.cause(.policy, "NetworkManager"), at: world.clock.boot)
+        world.core.apply(facts, cause: world.cause(.policy, "NetworkManager"), at: world.clock.boot)
         #expect(world.core.isPending)
         let update = try #require(world.evaluate())
         #expect(update.cause.source == "NetworkManager")
         #expect(update.paths.first?.change.changed == [.isExpensive])
-        world.core.take(facts, cause: world.cause(.policy), at: world.clock.boot)
+        world.core.apply(facts, cause: world.cause(.policy), at: world.clock.boot)
         #expect(!world.core.isPending)
     }
 
@@ -358,20 +358,20 @@ import Testing
         func wifi(_ signal: Int) -> ProviderFacts {
             ProviderFacts(wireless: [2: WirelessFacts(mode: 2, signal: signal)])
         }
-        world.core.take(wifi(-50), cause: world.cause(.policy), at: world.clock.boot)
+        world.core.apply(wifi(-50), cause: world.cause(.policy), at: world.clock.boot)
         #expect(try #require(world.evaluate()).paths.first?.change.current.linkQuality == .good)
         world.clock.advance(by: .seconds(10))
-        world.core.take(wifi(-68), cause: world.cause(.policy), at: world.clock.boot)
+        world.core.apply(wifi(-68), cause: world.cause(.policy), at: world.clock.boot)
         let change = try #require(world.evaluate()).paths.first?.change
         #expect(change?.current.linkQuality == .moderate && change?.changed == [.linkQuality])
         world.clock.advance(by: .seconds(10))
-        world.core.take(wifi(-80), cause: world.cause(.policy), at: world.clock.boot)
+        world.core.apply(wifi(-80), cause: world.cause(.policy), at: world.clock.boot)
         #expect(world.evaluate() == nil, "20 s too early")
         #expect(world.core.next(at: world.clock.boot) == .wait(.seconds(20)))
         world.clock.advance(by: .seconds(20))
         #expect(world.core.next(at: world.clock.boot) == .evaluate)
         #expect(try #require(world.evaluate()).paths.first?.change.current.linkQuality == .minimal)
-        world.core.take(ProviderFacts(), cause: world.cause(.policy), at: world.clock.boot)
+        world.core.apply(ProviderFacts(), cause: world.cause(.policy), at: world.clock.boot)
         #expect(try #require(world.evaluate()).paths.first?.change.current.linkQuality == .unknown)
         #expect(world.core.nextCheck == nil)
     }
@@ -379,28 +379,28 @@ import Testing
     @Test func `a modem's signal is a quality too (S39)`() {
         let world = World()
         let facts = ProviderFacts(cellular: [2: CellularFacts(signalQuality: 45)])
-        world.core.take(facts, cause: world.cause(.policy), at: world.clock.boot)
+        world.core.apply(facts, cause: world.cause(.policy), at: world.clock.boot)
         #expect(world.evaluate()?.paths.first?.change.current.linkQuality == .moderate)
     }
 
     @Test func `speed and duplex of the first interface's cable are its quality, unless a radio tells (S39)`() throws {
         let world = World()
-        func take(_ megabits: Int, isFull: Bool, wireless: [Int: WirelessFacts] = [:]) -> Path? {
+        func apply(_ megabits: Int, isFull: Bool, wireless: [Int: WirelessFacts] = [:]) -> Path? {
             let cables = [2: WiredFacts(megabits: megabits, isFullDuplex: isFull)]
             let facts = ProviderFacts(wireless: wireless, wired: cables)
-            world.core.take(facts, cause: world.cause(.policy), at: world.clock.boot)
+            world.core.apply(facts, cause: world.cause(.policy), at: world.clock.boot)
             return world.evaluate()?.paths.first?.change.current
         }
-        #expect(take(1000, isFull: true)?.linkQuality == .good)
-        let slow = try #require(take(10, isFull: false))
+        #expect(apply(1000, isFull: true)?.linkQuality == .good)
+        let slow = try #require(apply(10, isFull: false))
         #expect(slow.linkQuality == .minimal && slow.status == .satisfied)
         world.clock.advance(by: .seconds(29))
-        #expect(take(1000, isFull: true) == nil, "a change a second too early")
+        #expect(apply(1000, isFull: true) == nil, "a change a second too early")
         world.clock.advance(by: .seconds(1))
         #expect(world.evaluate()?.paths.first?.change.current.linkQuality == .good)
         world.clock.advance(by: .seconds(30))
         let radio = WirelessFacts(mode: 2, signal: -90)
-        #expect(take(1000, isFull: true, wireless: [2: radio])?.linkQuality == .minimal)
+        #expect(apply(1000, isFull: true, wireless: [2: radio])?.linkQuality == .minimal)
     }
 
     @Test func `changed monitors begin anew, the others go on`() throws {
@@ -412,7 +412,7 @@ import Testing
         world.clock.advance(by: .seconds(9))
         settings.policy.monitors = [MonitorPolicy(name: "a", mark: 1), MonitorPolicy(name: "b", mark: 3)]
         settings.quiet = .milliseconds(10)
-        world.core.take(settings, cause: world.cause(.policy, "configuration"), at: world.clock.boot)
+        world.core.apply(settings, cause: world.cause(.policy, "configuration"), at: world.clock.boot)
         #expect(world.core.next(at: world.clock.boot) == .wait(.milliseconds(10)))
         let update = try #require(world.evaluate())
         #expect(update.paths.map(\.monitor) == ["b"] && update.paths.first?.change.previous == nil)
@@ -425,22 +425,22 @@ import Testing
 
     @Test func `flapping is folded, and its end is told with the number of changes`() throws {
         let world = World(.prompt)
-        var actions: [FlapFolder.Action] = []
+        var actions: [FlapDamper.Action] = []
         for number in 0..<12 {
             world.table.failure = number % 2 == 0 ? .noRoute : nil
             world.clock.advance(by: .seconds(1))
             actions += world.evaluate()?.paths.map(\.flapping) ?? []
         }
-        let expected: [FlapFolder.Action] =
-            Array(repeating: .tell, count: 7) + [.start(changes: 8)] + Array(repeating: .fold, count: 4)
+        let expected: [FlapDamper.Action] =
+            Array(repeating: .publish, count: 7) + [.start(changes: 8)] + Array(repeating: .suppress, count: 4)
         #expect(actions == expected)
-        var calmed: [String: Int] = [:]
-        for _ in 0..<20 where calmed.isEmpty {
+        var flappingEnded: [String: Int] = [:]
+        for _ in 0..<20 where flappingEnded.isEmpty {
             guard case .wait(let delay) = world.core.next(at: world.clock.boot) else { break }
             world.clock.advance(by: delay)
-            calmed = world.evaluate()?.calmed ?? [:]
+            flappingEnded = world.evaluate()?.flappingEnded ?? [:]
         }
-        #expect(calmed == ["default": 4])
+        #expect(flappingEnded == ["default": 4])
         #expect(world.core.next(at: world.clock.boot) == .idle)
     }
 
@@ -450,7 +450,7 @@ import Testing
             world.table.failure = number % 2 == 0 ? .noRoute : nil
             world.clock.advance(by: .seconds(1))
             if number % 6 == 5 { world.core.slept(until: world.clock.boot) }
-            #expect(world.evaluate()?.paths.map(\.flapping) == [.tell])
+            #expect(world.evaluate()?.paths.map(\.flapping) == [.publish])
         }
     }
 
@@ -480,15 +480,15 @@ import Testing
         )
         var schedule = GatewaySchedule(interval: .seconds(10))
         #expect(schedule.due == nil)
-        #expect(schedule.watch([one], at: .seconds(100)) == [one])
+        #expect(schedule.track([one], at: .seconds(100)) == [one])
         #expect(schedule.due == .seconds(110))
-        #expect(schedule.watch([one, two], at: .seconds(105)) == [two])
-        #expect(schedule.takeDue(at: .seconds(109)) == [])
-        #expect(schedule.takeDue(at: .seconds(111)) == [one, two])
+        #expect(schedule.track([one, two], at: .seconds(105)) == [two])
+        #expect(schedule.dequeueDue(at: .seconds(109)) == [])
+        #expect(schedule.dequeueDue(at: .seconds(111)) == [one, two])
         #expect(schedule.due == .seconds(121))
-        #expect(schedule.watch([], at: .seconds(112)) == [])
-        #expect(schedule.due == nil && schedule.takeDue(at: .seconds(500)) == [])
+        #expect(schedule.track([], at: .seconds(112)) == [])
+        #expect(schedule.due == nil && schedule.dequeueDue(at: .seconds(500)) == [])
         var off = GatewaySchedule(interval: nil)
-        #expect(off.watch([one], at: .zero) == [] && off.due == nil && off.takeDue(at: .seconds(9)) == [])
+        #expect(off.track([one], at: .zero) == [] && off.due == nil && off.dequeueDue(at: .seconds(9)) == [])
     }
 }

@@ -50,7 +50,7 @@ import Testing
     private final class Served: MessageSource {
         private(set) var asked: [String] = []
 
-        func ask(
+        func request(
             _ question: Question,
             each: (UInt16, Span<UInt8>) -> Bool
         ) throws(NetlinkError) -> Completion { .done(isConsistent: true) }
@@ -90,7 +90,7 @@ import Testing
 
         init(_ verdict: OutputVerdict) { self.verdict = verdict }
 
-        func ask(
+        func request(
             _ question: Question,
             each: (UInt16, Span<UInt8>) -> Bool
         ) throws(NetlinkError) -> Completion { .done(isConsistent: true) }

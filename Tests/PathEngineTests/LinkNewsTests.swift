@@ -20,7 +20,7 @@ import Testing
         subject = try Subject(.usual)
     }
 
-    private var views: [MulticastLinkView] { subject.engine.core.judge.multicastLinks() }
+    private var views: [MulticastLinkView] { subject.engine.core.classifier.multicastLinks() }
 
     @Test func `a link that no path uses is reported when it goes and when it comes, before a path is judged`()
         async throws
@@ -28,7 +28,7 @@ import Testing
         let subject = try Subject(EngineSettings(quiet: .seconds(60), cap: .seconds(60), auditInterval: .zero))
         var isThere: [Bool] = []
         subject.onLinks = { [unowned subject] in
-            isThere.append(subject.engine.core.judge.multicastLinks().contains { $0.link.name == "v0" })
+            isThere.append(subject.engine.core.classifier.multicastLinks().contains { $0.link.name == "v0" })
         }
         try peer.ip("link set v1 down")
         await subject.loop.eventually("the loss") { isThere.last == false }
@@ -67,7 +67,7 @@ import Testing
         var texts: [[String]] = []
         let engine = deaf.engine
         deaf.onLinks = { [unowned engine] in
-            texts.append(engine.core.judge.multicastLinks().first?.addresses.map(\.text) ?? [])
+            texts.append(engine.core.classifier.multicastLinks().first?.addresses.map(\.text) ?? [])
         }
         try namespace.ip("address add 192.0.2.7/24 dev v0")
         await deaf.loop.eventually("the address") { texts.last?.contains("192.0.2.7/24") == true }

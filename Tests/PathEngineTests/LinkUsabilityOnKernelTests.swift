@@ -15,7 +15,7 @@ import Testing
         /// Beside `v0`, which is up and joined to the peer's `v1`.
         var commands: [String] = []
         var peerCommands: [String] = []
-        var shortcoming: Shortcoming?
+        var unusableReason: UnusableReason?
     }
 
     private static let rows = [
@@ -24,16 +24,21 @@ import Testing
             testDescription: "cable taken down here",
             link: "v0",
             commands: ["link set v0 down"],
-            shortcoming: .linkDown
+            unusableReason: .linkDown
         ),
         Row(
             testDescription: "cable taken down there",
             link: "v0",
             peerCommands: ["link set v1 down"],
-            shortcoming: .noCarrier
+            unusableReason: .noCarrier
         ),
         Row(testDescription: "loopback", link: "lo"),
-        Row(testDescription: "loopback taken down", link: "lo", commands: ["link set lo down"], shortcoming: .linkDown),
+        Row(
+            testDescription: "loopback taken down",
+            link: "lo",
+            commands: ["link set lo down"],
+            unusableReason: .linkDown
+        ),
         Row(
             testDescription: "bridge that never had a port, whose state is unknown",
             link: "br0",
@@ -49,7 +54,7 @@ import Testing
             link: "br0",
             commands: ["link add br0 type bridge", "link set v0 master br0", "link set br0 up"],
             peerCommands: ["link set v1 down"],
-            shortcoming: .noCarrier
+            unusableReason: .noCarrier
         ),
         Row(
             testDescription: "bridge that lost its only port",
@@ -57,14 +62,14 @@ import Testing
             commands: [
                 "link add br0 type bridge", "link set v0 master br0", "link set br0 up", "link set v0 nomaster",
             ],
-            shortcoming: .noCarrier
+            unusableReason: .noCarrier
         ),
         Row(
             testDescription: "macvlan over a cable without carrier",
             link: "m0",
             commands: ["link add link v0 name m0 type macvlan mode bridge", "link set m0 up"],
             peerCommands: ["link set v1 down"],
-            shortcoming: .lowerLayerDown
+            unusableReason: .lowerLayerDown
         ),
         Row(
             testDescription: "macvlan over a cable that works",
@@ -81,7 +86,7 @@ import Testing
             testDescription: "tun to which nobody is attached",
             link: "t0",
             commands: ["tuntap add dev t0 mode tun", "link set t0 up"],
-            shortcoming: .noCarrier
+            unusableReason: .noCarrier
         ),
     ]
 
@@ -94,12 +99,12 @@ import Testing
         let subject = try Subject()
         if !row.commands.isEmpty { try namespace.ipBatch(row.commands) }
         if !row.peerCommands.isEmpty { try peer.ipBatch(row.peerCommands) }
-        await subject.loop.eventually("\(String(describing: row.shortcoming))") {
-            subject.link(row.link).map { $0.shortcoming == row.shortcoming } ?? false
+        await subject.loop.eventually("\(String(describing: row.unusableReason))") {
+            subject.link(row.link).map { $0.unusableReason == row.unusableReason } ?? false
         }
         // What events told is what a reading says.
         let read = try LiveKernel().link(named: row.link)
-        #expect(read?.shortcoming == row.shortcoming)
+        #expect(read?.unusableReason == row.unusableReason)
         withExtendedLifetime(peer) {}
     }
 

@@ -69,12 +69,14 @@ import Testing
             var seen: Set<NeighborKey> = []
             for packet in 0..<24 {
                 let answer = try kernel.lookup(RouteQuery(.of("23.45.67.89"), kind: .decision)).get()
-                let leg = try #require(answer.legs.first)
+                let nexthop = try #require(answer.nexthops.first)
                 // Where the kernel began is forgotten by then.
-                if packet >= 8 { seen.insert(NeighborKey(index: leg.index, address: try #require(leg.gateway))) }
+                if packet >= 8 {
+                    seen.insert(NeighborKey(index: nexthop.index, address: try #require(nexthop.gateway)))
+                }
             }
             let defaults = KernelTable(kernel).defaultRoutes(.ipv4, table: 254)
-            let taken = try #require(EqualDefaults(defaults.map(\.legs))).taken { states[$0] ?? .none }
+            let taken = try #require(EqualDefaults(defaults.map(\.nexthops))).selected { states[$0] ?? .none }
             #expect(Set(taken.map { routers[$0] }) == seen, "\(first), \(second), \(third)")
         }
     }

@@ -328,7 +328,7 @@ import Testing
             cellular: [index: CellularFacts()],
             radios: RadioFacts(isWwanBlocked: true, hasWwan: true)
         )
-        subject.engine.take(modem, from: "ModemManager")
+        subject.engine.apply(modem, from: "ModemManager")
         #expect(subject.path.reason == .rfkillWwan)
         #expect(ReasonText(.rfkillWwan).hint == "`rfkill unblock wwan`")
         #expect(
@@ -344,9 +344,9 @@ import Testing
     @Test func `a manager that is connecting makes it a matter of waiting, not of failing`() async throws {
         let subject = try Subject()
         #expect(subject.path.status == .unsatisfied)
-        subject.engine.take(ProviderFacts(isConnecting: true), from: "NetworkManager")
+        subject.engine.apply(ProviderFacts(isConnecting: true), from: "NetworkManager")
         #expect(subject.path.status == .requiresConnection)
-        subject.engine.take(ProviderFacts(), from: "NetworkManager")
+        subject.engine.apply(ProviderFacts(), from: "NetworkManager")
         #expect(subject.path.status == .unsatisfied)
     }
 }

@@ -54,7 +54,7 @@ import Testing
         #expect(subject.engine.silentChanges == 1)
         // A new interval does not forget the count.
         settings.auditInterval = .milliseconds(60)
-        subject.engine.take(settings)
+        subject.engine.apply(settings)
         #expect(subject.engine.silentChanges == 1)
         try peer.ip("link set v1 up")
         await subject.satisfied()
@@ -227,9 +227,9 @@ import Testing
         try hasten()
         let subject = try Subject()
         #expect(subject.path.gateways.map(\.isReachable) == [nil, nil])
-        subject.engine.take(Self.watching())
+        subject.engine.apply(Self.watching())
         await subject.eventually("both answer") { $0.gateways.map(\.isReachable) == [true, true] }
-        subject.engine.take(.prompt)
+        subject.engine.apply(.prompt)
         #expect(subject.path.gateways.map(\.isReachable) == [nil, nil])
     }
 

@@ -36,7 +36,7 @@ final class Subject {
             let heard = wanted.subtracting(groups)
             return try KernelMonitor(loop: loop, clock: clock, groups: heard, bufferSize: bufferSize)
         }
-        engine.take(facts, from: "test")
+        engine.apply(facts, from: "test")
         try engine.start { [unowned self] event in
             switch event {
             case .update(let update): updates.append(update)

@@ -90,9 +90,9 @@ import Testing
     @Test func `the type is that of the active port`() {
         var world = bond()
         world.facts.wireless[3] = WirelessFacts(mode: 2)
-        #expect(world.judge.type(of: 2) == .wifi)
+        #expect(world.classifier.type(of: 2) == .wifi)
         world.change("x0") { $0.bond?.activePort = 4 }
-        #expect(world.judge.type(of: 2) == .wiredEthernet)
+        #expect(world.classifier.type(of: 2) == .wiredEthernet)
     }
 
     // MARK: - Other kinds
@@ -100,7 +100,7 @@ import Testing
     @Test(arguments: ["team", "batadv", "hsr"]) func `all ports of a kind that keeps its carrier`(kind: String) {
         var world = aggregate(kind) { if kind == "hsr" { $0.hsrPorts = [3, 4] } }
         #expect(world.path().status == .satisfied)
-        #expect(world.judge.type(of: 2) == .wiredEthernet)
+        #expect(world.classifier.type(of: 2) == .wiredEthernet)
         world.unplug("e0")
         #expect(world.path().status == .satisfied)
         world.unplug("e1")
@@ -117,16 +117,16 @@ import Testing
 
     @Test func `what is told when a port fails and returns`() {
         var world = bond(mode: 0)
-        var ledger = InterfaceLedger()
-        _ = ledger.updateAll(judge: world.judge)
+        var interfaceTracker = InterfaceTracker()
+        _ = interfaceTracker.updateAll(classifier: world.classifier)
         func changes() -> [Bool] {
-            let changed = ledger.update(world.state.dequeueTouched(), judge: world.judge)
+            let changed = interfaceTracker.update(world.state.dequeueTouched(), classifier: world.classifier)
             return changed.compactMap { if case .redundancyChanged(_, let isLost) = $0 { isLost } else { nil } }
         }
-        #expect(ledger.views[2]?.ports == PortCount(working: 2, total: 2, failed: []))
+        #expect(interfaceTracker.views[2]?.ports == PortCount(working: 2, total: 2, failed: []))
         world.unplug("e1")
         #expect(changes() == [true])
-        #expect(ledger.views[2]?.ports == PortCount(working: 1, total: 2, failed: ["e1"]))
+        #expect(interfaceTracker.views[2]?.ports == PortCount(working: 1, total: 2, failed: ["e1"]))
         world.unplug("e0")
         #expect(changes() == [true])
         world.plug("e0")
@@ -135,7 +135,7 @@ import Testing
         #expect(changes() == [false])
         // A port that is taken out has not failed.
         world.change("e1") { $0.master = nil }
-        #expect(changes() == [] && ledger.views[2]?.ports?.total == 1)
+        #expect(changes() == [] && interfaceTracker.views[2]?.ports?.total == 1)
     }
 
     // MARK: - Bridges
@@ -160,7 +160,7 @@ import Testing
     func `the port behind which the router was last seen has to forward`(state: BridgePortState) throws {
         var world = bridge("veth")
         let router = try #require(world.evaluate().neighbors.gateways.first)
-        _ = world.state.watch(NeighborDemand(gateways: [router]))
+        _ = world.state.track(NeighborDependencies(gateways: [router]))
         var entry = Neighbor(index: 2, address: router.address, state: .reachable, hardwareAddress: [2, 0, 0, 0, 0, 9])
         entry.port = 3
         _ = world.state.note(entry, of: router)
@@ -176,7 +176,7 @@ import Testing
     /// What the kernel knows of the router.
     private func note(_ state: NeighborState, in world: inout World) {
         let router = NeighborKey(index: 2, address: .v4(0xC000_0201))
-        _ = world.state.watch(NeighborDemand(gateways: [router], rivals: [router]))
+        _ = world.state.track(NeighborDependencies(gateways: [router], rivals: [router]))
         _ = world.state.apply(
             .neighbor(Neighbor(index: 2, address: router.address, state: state), removed: false),
             at: world.now
@@ -233,14 +233,14 @@ import Testing
         world.add("198.51.100.10/24", on: "x0.7.9")
         world.removeRoutes("0.0.0.0/0")
         world.route("0.0.0.0/0", "x0.7.9", via: "198.51.100.1")
-        var ledger = InterfaceLedger()
-        _ = ledger.updateAll(judge: world.judge)
+        var interfaceTracker = InterfaceTracker()
+        _ = interfaceTracker.updateAll(classifier: world.classifier)
         _ = world.state.dequeueTouched()
         world.unplug("e0")
         world.unplug("e1")
         #expect(world.path().reason == .noCarrier && world.path().subject?.interface == "e0")
-        _ = ledger.update(world.state.dequeueTouched(), judge: world.judge)
-        #expect(ledger.views[10]?.shortcoming == .lowerLayerDown)
+        _ = interfaceTracker.update(world.state.dequeueTouched(), classifier: world.classifier)
+        #expect(interfaceTracker.views[10]?.unusableReason == .lowerLayerDown)
     }
 
     @Test func `a port outside of the aggregator in use is no redundancy`() {

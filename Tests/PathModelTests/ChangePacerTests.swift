@@ -7,7 +7,7 @@ import Testing
     @Test func `the first change is told at once, and one long after it too`() {
         var pacer = ChangePacer(pause: .milliseconds(50))
         #expect(pacer.due(at: .zero) == .zero)
-        pacer.tell(at: .zero)
+        pacer.record(at: .zero)
         #expect(pacer.due(at: .milliseconds(50)) == .milliseconds(50))
         #expect(pacer.due(at: .seconds(9)) == .seconds(9))
     }
@@ -20,7 +20,7 @@ import Testing
             let now: Duration = .milliseconds(step * 10)
             due = due ?? pacer.due(at: now)
             guard due.map({ $0 <= now }) ?? false else { continue }
-            pacer.tell(at: now)
+            pacer.record(at: now)
             told.append(now)
             due = nil
         }

@@ -45,7 +45,8 @@ import Testing
         table.state = world.state
         guard let probe = PathPolicy.defaultProbes[family]?.first,
             case .success(let answer) = table.lookup(RouteQuery(probe, kind: .decision)),
-            let leg = answer.legs.first, let link = world.state.links[leg.index], let source = answer.preferredSource
+            let nexthop = answer.nexthops.first, let link = world.state.links[nexthop.index],
+            let source = answer.preferredSource
         else { return false }
         if link.kind == "tun" { return nil }
         let isUp =

@@ -19,7 +19,7 @@ import Testing
 
     private func fail(_ world: inout World, _ index: Int, _ gateway: String) {
         let key = NeighborKey(index: index, address: IPAddress(gateway) ?? .v4(0))
-        _ = world.state.watch(NeighborDemand(gateways: world.state.gatewaysInUse.union([key])))
+        _ = world.state.track(NeighborDependencies(gateways: world.state.gatewaysInUse.union([key])))
         let entry = Neighbor(index: index, address: key.address, state: .failed)
         _ = world.state.apply(.neighbor(entry, removed: false), at: world.now)
     }
@@ -44,12 +44,12 @@ import Testing
         #expect(world.path().warnings == [.degraded])
     }
 
-    @Test(arguments: [LegFlags.dead, .linkDown, [.dead, .linkDown]])
-    func `the kernel's word on a leg counts before the link's (S21)`(flags: LegFlags) {
+    @Test(arguments: [NexthopFlags.dead, .linkDown, [.dead, .linkDown]])
+    func `the kernel's word on a leg counts before the link's (S21)`(flags: NexthopFlags) {
         var world = twoLegs()
-        world.table.routes[0].legs[1].flags = flags
+        world.table.routes[0].nexthops[1].flags = flags
         #expect(world.path().names == ["eth0"])
-        world.table.routes[0].legs[1].flags = .onLink
+        world.table.routes[0].nexthops[1].flags = .onLink
         #expect(world.path().names == ["eth0", "eth1"])
     }
 
@@ -87,7 +87,7 @@ import Testing
         var world = twoLegs()
         world.table.redirects = [.v4(0x0101_0101): .v4(0xC000_0202)]
         #expect(world.path().gatewayTexts == ["192.0.2.2", "198.51.100.1"])
-        world.table.routes[0].legs[1] = RouteLeg(index: 2, gateway: .v4(0xC000_0203))
+        world.table.routes[0].nexthops[1] = RouteNexthop(index: 2, gateway: .v4(0xC000_0203))
         #expect(world.path().gatewayTexts == ["192.0.2.1", "192.0.2.3"])
         #expect(world.path().warnings.isEmpty)
     }
@@ -130,9 +130,9 @@ import Testing
         let path = world.path()
         #expect(path.reason == .gatewayUnreachable && path.subject?.obstacle == .noARP)
         let router = NeighborKey(index: 2, address: .v4(0xC000_0201))
-        let demand = world.evaluate().neighbors
-        #expect(demand.rivals.contains(router))
-        _ = world.state.watch(demand)
+        let dependencies = world.evaluate().neighbors
+        #expect(dependencies.rivals.contains(router))
+        _ = world.state.track(dependencies)
         let own = world.state.links[2]?.hardwareAddress ?? []
         // What the kernel fills in is the interface's own address.
         let entries = [
@@ -174,7 +174,7 @@ import Testing
         world.policy.isGatewayStrict = true
         #expect(world.path().reason == .gatewayUnreachable)
         // One that answers, as with proxy ARP, is enough.
-        _ = world.state.watch(NeighborDemand(rivals: Set(wanted)))
+        _ = world.state.track(NeighborDependencies(rivals: Set(wanted)))
         let entry = Neighbor(index: 2, address: .v4(0x0808_0808), state: .stale)
         _ = world.state.apply(.neighbor(entry, removed: false), at: world.now)
         #expect(world.path().warnings == [])
@@ -225,7 +225,7 @@ import Testing
     @Test func `a leg without a gateway cannot be silent (S52)`() {
         var world = twoLegs()
         world.policy.isGatewayStrict = true
-        world.table.routes[0].legs[1].gateway = nil
+        world.table.routes[0].nexthops[1].gateway = nil
         fail(&world, 2, "192.0.2.1")
         #expect(world.path().status == .satisfied)
         #expect(world.evaluate().neighbors.gateways == [NeighborKey(index: 2, address: .v4(0xC000_0201))])
@@ -250,7 +250,7 @@ import Testing
         world.route("0.0.0.0/0", "br0", via: "192.0.2.1")
         world.facts.dns = DNSConfiguration(servers: [DNSServer(ScopedAddress(.v4(0x0808_0404)))])
         let gateway = NeighborKey(index: 2, address: .v4(0xC000_0201))
-        #expect(world.state.watch(world.evaluate().neighbors) == [gateway])
+        #expect(world.state.track(world.evaluate().neighbors) == [gateway])
         var entry = Neighbor(index: 2, address: gateway.address, state: .reachable)
         entry.hardwareAddress = [2, 0, 0, 0, 0, 9]
         entry.port = 3
@@ -343,7 +343,7 @@ import Testing
         world.route("0.0.0.0/0", "eth0", via: "192.0.2.1", metric: 0)
         world.table.routes[0].metric = 50
         #expect(world.path().names == ["eth0", "eth1"])
-        world.table.routes[0].legs[1].flags = .linkDown
+        world.table.routes[0].nexthops[1].flags = .linkDown
         #expect(world.path().names == ["eth0"])
     }
 
@@ -368,7 +368,7 @@ import Testing
 }
 
 /// How the kernel is asked, and what of its answers stands for the Internet (rules S16, S20, S29).
-@Suite struct RouteSurveyTests {
+@Suite struct RouteQueriesTests {
     private func queries(_ world: World, _ monitor: MonitorPolicy = MonitorPolicy()) -> [RouteQuery] {
         _ = world.path(monitor)
         return world.table.log.leaving(world)

@@ -103,7 +103,7 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
         },
         BrokenCase("an interface that is gone", .nexthop, "interface 9 does not exist", "+++!??????") {
             $0.world.removeRoutes("0.0.0.0/0")
-            $0.world.route("0.0.0.0/0") { $0.legs = [RouteLeg(index: 9)] }
+            $0.world.route("0.0.0.0/0") { $0.nexthops = [RouteNexthop(index: 9)] }
         },
         BrokenCase(
             "a leg that is held for dead",
@@ -112,7 +112,7 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
             "+++!??????"
         ) {
             $0.world.removeRoutes("0.0.0.0/0")
-            $0.world.route("0.0.0.0/0", "eth0", via: "192.0.2.1") { $0.legs[0].flags = .dead }
+            $0.world.route("0.0.0.0/0", "eth0", via: "192.0.2.1") { $0.nexthops[0].flags = .dead }
         },
         BrokenCase(
             "two dead legs",

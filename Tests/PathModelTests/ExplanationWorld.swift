@@ -44,7 +44,7 @@ struct ExplanationWorld {
                 type: route.type,
                 table: route.table,
                 prefixLength: route.prefix.length,
-                legs: route.legs,
+                nexthops: route.nexthops,
                 metric: route.metric,
                 nexthopID: route.nexthopID
             )
@@ -53,7 +53,7 @@ struct ExplanationWorld {
         var learnt = world
         learnt.state.learn(neighbors)
         return ExplanationFacts(
-            judge: learnt.judge,
+            classifier: learnt.classifier,
             rules: rules.reversed(),
             rejects: entries.filter { $0.answer.type != .unicast },
             defaults: entries.filter { $0.answer.type == .unicast && $0.destination.length == 0 },

@@ -11,7 +11,7 @@ struct FakeTable: ForwardingTable {
         var table: UInt32 = 254
         var type: RouteType = .unicast
         var metric: UInt32 = 0
-        var legs: [RouteLeg] = []
+        var nexthops: [RouteNexthop] = []
         var source: IPAddress?
         var expiresIn: Double?
         var nexthopID: UInt32?
@@ -100,7 +100,12 @@ struct FakeTable: ForwardingTable {
         if let failure = fixed[query.destination] ?? refusals[query.destination.family] { return .failure(failure) }
         if leadsToLocal, query.outputInterface == nil, let holder = holder(of: query.destination) {
             let length = query.destination.family.bitWidth
-            var answer = RouteAnswer(type: .local, table: 255, prefixLength: length, legs: [RouteLeg(index: holder)])
+            var answer = RouteAnswer(
+                type: .local,
+                table: 255,
+                prefixLength: length,
+                nexthops: [RouteNexthop(index: holder)]
+            )
             answer.preferredSource = query.destination
             return .success(answer)
         }
@@ -119,7 +124,7 @@ struct FakeTable: ForwardingTable {
         return .failure(query.outputInterface == nil ? .noRoute : .unreachable)
     }
 
-    var asksForTransport: Bool { rules.contains { $0.transport != nil } }
+    var selectsByTransport: Bool { rules.contains { $0.transport != nil } }
 
     func marksExempt(fromTable number: UInt32, _ family: AddressFamily) -> [UInt32] {
         rules.filter { $0.table == number && $0.isMarkInverted }.compactMap(\.mark)
@@ -137,7 +142,7 @@ struct FakeTable: ForwardingTable {
         let own = (state.addresses[index] ?? []).map { IPPrefix($0.value.address, length: $0.value.prefixLength) }
         return routes.contains { route in
             !own.contains(route.prefix) && (family == nil || family == route.prefix.address.family)
-                && route.legs.contains { $0.index == index }
+                && route.nexthops.contains { $0.index == index }
         }
     }
 
@@ -164,17 +169,17 @@ struct FakeTable: ForwardingTable {
             if let origin = route.origin, !origin.covers(query.source) { return false }
             guard let bound = query.outputInterface, route.type == .unicast else { return true }
             if state.links[bound]?.kind == "vrf" {
-                return route.legs.contains { state.links[$0.index]?.master == bound }
+                return route.nexthops.contains { state.links[$0.index]?.master == bound }
             }
-            return route.legs.contains { $0.index == bound }
+            return route.nexthops.contains { $0.index == bound }
         }.min { (-$0.prefix.length, $0.metric) < (-$1.prefix.length, $1.metric) }
     }
 
     private func answer(_ route: Route, _ query: RouteQuery) -> RouteAnswer {
-        var legs = route.legs.map { leg in
-            var leg = leg
-            if state.links[leg.index]?.carrier == false { leg.flags.insert(.linkDown) }
-            return leg
+        var nexthops = route.nexthops.map { nexthop in
+            var nexthop = nexthop
+            if state.links[nexthop.index]?.carrier == false { nexthop.flags.insert(.linkDown) }
+            return nexthop
         }
         var answer = RouteAnswer(
             type: route.type,
@@ -186,12 +191,12 @@ struct FakeTable: ForwardingTable {
         )
         if query.kind == .decision {
             let bound = query.outputInterface.flatMap { state.links[$0] }.flatMap { $0.kind == "vrf" ? nil : $0.index }
-            legs = Array((legs.filter { bound == nil || $0.index == bound }).prefix(1))
+            nexthops = Array((nexthops.filter { bound == nil || $0.index == bound }).prefix(1))
             answer.prefixLength = query.destination.family.bitWidth
             answer.preferredSource =
-                query.source ?? route.source ?? source(for: legs.first?.index, family: query.destination.family)
-            if let router = redirects[query.destination], !legs.isEmpty { legs[0].gateway = router }
-            answer.legs = legs
+                query.source ?? route.source ?? source(for: nexthops.first?.index, family: query.destination.family)
+            if let router = redirects[query.destination], !nexthops.isEmpty { nexthops[0].gateway = router }
+            answer.nexthops = nexthops
             answer.mtu = pathMTUs[query.destination]
             let isRedirect = redirects[query.destination] != nil
             if isRedirect || answer.mtu != nil {
@@ -199,19 +204,19 @@ struct FakeTable: ForwardingTable {
             }
         } else {
             answer.preferredSource = route.source
-            answer.legs = route.hidesLegs ? [] : legs
+            answer.nexthops = route.hidesLegs ? [] : nexthops
         }
         return answer
     }
 
     /// The leg's own address, then anybody's for IPv4, then `::1` for IPv6.
-    private func source(for leg: Int?, family: AddressFamily) -> IPAddress? {
+    private func source(for nexthop: Int?, family: AddressFamily) -> IPAddress? {
         let usable = { (held: HeldAddress) -> Bool in
             let flags = held.value.flags
             return held.value.address.family == family && held.isRoutable
                 && (!flags.contains(.tentative) || flags.contains(.optimistic))
         }
-        let own = leg.flatMap { state.addresses[$0] }?.filter(usable) ?? []
+        let own = nexthop.flatMap { state.addresses[$0] }?.filter(usable) ?? []
         if let best = own.first(where: { !$0.value.flags.contains(.deprecated) }) ?? own.first {
             return best.value.address
         }

@@ -182,13 +182,13 @@ import Testing
         #expect(evaluation.path.status == .satisfied)
         #expect(evaluation.path.gatewayTexts == ["192.0.2.1"])
         #expect(world.table.log.queries.count { $0.kind == .decision } == 1)
-        world.table.routes[0].legs = []
+        world.table.routes[0].nexthops = []
         #expect(world.path().reason == .noDefaultRoute)
     }
 
     @Test func `a leg on an interface that is already gone is dead`() {
         var world = World.ordinary()
-        world.table.routes[0].legs[0].index = 99
+        world.table.routes[0].nexthops[0].index = 99
         world.removeRoutes("::/0")
         #expect(world.path().status == .unsatisfied)
         #expect(world.path().reason == .noCarrier)
@@ -222,7 +222,7 @@ import Testing
 
     @Test func `a global IPv6 router has no scope (S34)`() {
         var world = ipv6Only("2001:db8::10/64")
-        world.table.routes[0].legs[0].gateway = IPAddress("2001:db8::1")
+        world.table.routes[0].nexthops[0].gateway = IPAddress("2001:db8::1")
         #expect(world.path().gatewayTexts == ["2001:db8::1"])
     }
 

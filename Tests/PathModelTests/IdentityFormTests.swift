@@ -63,7 +63,7 @@ import Testing
             family: .ipv6,
             table: .max,
             alternative: "wwan0",
-            demand: "require_vpn"
+            requirement: "require_vpn"
         )
     )
 

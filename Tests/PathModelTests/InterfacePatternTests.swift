@@ -12,13 +12,13 @@ import Testing
         ignore: [String] = [],
         _ interfaces: [InterfacePolicy] = []
     ) throws
-        -> (judge: InterfaceJudge, link: Link)
+        -> (classifier: InterfaceClassifier, link: Link)
     {
         var world = World()
         world.link(name, 2)
         world.policy.ignore = ignore
         world.policy.interfaces = interfaces
-        return (world.judge, try #require(world.state.link(named: name)))
+        return (world.classifier, try #require(world.state.link(named: name)))
     }
 
     @Test(arguments: [
@@ -30,17 +30,17 @@ import Testing
         ("a[b", ["a[b"], true), ("ab", ["a[b"], false), ("ü0", ["?0"], true),
     ])
     func `the ignore list leaves out what it names`(name: String, ignore: [String], isIgnored: Bool) throws {
-        let (judge, link) = try judged(name, ignore: ignore)
-        #expect(judge.isListedIgnored(link) == isIgnored)
-        #expect(judge.isEligible(link) == !isIgnored)
+        let (classifier, link) = try judged(name, ignore: ignore)
+        #expect(classifier.isListedIgnored(link) == isIgnored)
+        #expect(classifier.isEligible(link) == !isIgnored)
     }
 
     @Test func `an escaped name is a name, which comes before patterns`() throws {
-        let (judge, link) = try judged(
+        let (classifier, link) = try judged(
             "a*b",
             [InterfacePolicy(match: "a*", type: .wifi), InterfacePolicy(match: "a\\*b", type: .cellular)]
         )
-        #expect(judge.type(of: link) == .cellular)
+        #expect(classifier.type(of: link) == .cellular)
     }
 
     @Test(
@@ -57,7 +57,7 @@ import Testing
         var world = World()
         world.link("eth0", 2) { $0.alternativeNames = ["enp0s31f6", "lan"] }
         world.policy.interfaces = entries.map { InterfacePolicy(match: $0.0, type: $0.1) }
-        #expect(world.judge.type(of: try #require(world.state.links[2])) == expected)
+        #expect(world.classifier.type(of: try #require(world.state.links[2])) == expected)
     }
 
     @Test(arguments: [("enp0s31f6", true), ("enp*", true), ("lan", true), ("lan1", false), ("wl*", false)])
@@ -67,30 +67,32 @@ import Testing
         world.policy.ignore = [name]
         world.policy.interfaces = [InterfacePolicy(match: name, isRequired: true)]
         let link = try #require(world.state.links[2])
-        #expect(world.judge.isListedIgnored(link) == isNamed && world.judge.isRequired(link) == isNamed)
-        #expect(world.judge.missingRequired == (isNamed || name.hasSuffix("*") ? [] : [name]))
+        #expect(world.classifier.isListedIgnored(link) == isNamed && world.classifier.isRequired(link) == isNamed)
+        #expect(world.classifier.missingRequired == (isNamed || name.hasSuffix("*") ? [] : [name]))
     }
 
     @Test func `a text that is no pattern stands for itself`() throws {
-        let (judge, link) = try judged("a[b", [InterfacePolicy(match: "a[b", type: .cellular)])
-        #expect(judge.type(of: link) == .cellular)
+        let (classifier, link) = try judged("a[b", [InterfacePolicy(match: "a[b", type: .cellular)])
+        #expect(classifier.type(of: link) == .cellular)
         let broken = InterfacePolicy(match: "x[", isRequired: true)
-        #expect(try judged("eth0", [broken]).judge.missingRequired == ["x["])
+        #expect(try judged("eth0", [broken]).classifier.missingRequired == ["x["])
     }
 
     @Test func `a required name is told as it is, not as it was escaped`() throws {
         let entries = [
             InterfacePolicy(match: "a\\*b", isRequired: true), InterfacePolicy(match: "c*", isRequired: true),
         ]
-        #expect(try judged("eth0", entries).judge.missingRequired == ["a*b"])
-        #expect(try judged("a*b", entries).judge.missingRequired == [])
+        #expect(try judged("eth0", entries).classifier.missingRequired == ["a*b"])
+        #expect(try judged("a*b", entries).classifier.missingRequired == [])
     }
 
     @Test func `a question that the first match leaves open is not asked of the next`() throws {
         let entries = [
             InterfacePolicy(match: "e*", isConstrained: true), InterfacePolicy(match: "et*", isExpensive: true),
         ]
-        let (judge, link) = try judged("eth0", entries)
-        #expect(judge.decision(for: link)?.isConstrained == true && judge.decision(for: link)?.isExpensive == nil)
+        let (classifier, link) = try judged("eth0", entries)
+        #expect(
+            classifier.decision(for: link)?.isConstrained == true && classifier.decision(for: link)?.isExpensive == nil
+        )
     }
 }

@@ -224,7 +224,7 @@ import Testing
     @Test func `a gateway that another program vouches for is silent once it did not answer a probe (S52)`() {
         var state = KernelState()
         let key = NeighborKey(index: 2, address: .v4(0xC000_0201))
-        _ = state.watch(NeighborDemand(gateways: [key]))
+        _ = state.track(NeighborDependencies(gateways: [key]))
         func note(_ neighbor: NeighborState, _ hardware: UInt8 = 1) -> Bool? {
             var entry = Neighbor(
                 index: 2,
@@ -276,7 +276,7 @@ import Testing
     )
     func `routable are global and unique local addresses (S24)`(text: String, scope: UInt8, isRoutable: Bool) {
         let address = World.address(text, index: 2, scope: scope)
-        #expect(HeldAddress(address, told: now).isRoutable == isRoutable)
+        #expect(HeldAddress(address, receivedAt: now).isRoutable == isRoutable)
         let state = state([link(2, "eth0")], [address])
         #expect(state.routableInterfaces.contains(2) == isRoutable)
     }
@@ -455,9 +455,9 @@ import Testing
         .neighbor(Neighbor(index: 2, address: gateway.address, state: state), removed: false)
     }
 
-    private func watching(_ demand: NeighborDemand? = nil, asksGateways: Bool = false) -> KernelState {
+    private func watching(_ dependencies: NeighborDependencies? = nil, probesGateways: Bool = false) -> KernelState {
         var state = KernelState()
-        _ = state.watch(demand ?? NeighborDemand(gateways: [gateway]), asksGateways: asksGateways)
+        _ = state.track(dependencies ?? NeighborDependencies(gateways: [gateway]), probesGateways: probesGateways)
         return state
     }
 
@@ -465,14 +465,14 @@ import Testing
         var state = KernelState()
         #expect(state.apply(neighbor(.failed), at: now) == nil)
         #expect(state.isReachable(gateway) == nil)
-        #expect(state.watch(NeighborDemand(gateways: [gateway])) == [gateway])
-        #expect(state.watchedNeighbors == [gateway] && state.gatewaysInUse == [gateway])
+        #expect(state.track(NeighborDependencies(gateways: [gateway])) == [gateway])
+        #expect(state.trackedNeighbors == [gateway] && state.gatewaysInUse == [gateway])
         #expect(state.apply(neighbor(.failed), at: now) == Trigger(cause: .neighbor, message: "RTM_NEWNEIGH", index: 2))
         #expect(state.isReachable(gateway) == false)
-        #expect(state.watch(NeighborDemand(rivals: [gateway])) == [])
+        #expect(state.track(NeighborDependencies(rivals: [gateway])) == [])
         #expect(state.isReachable(gateway) == false && state.gatewaysInUse.isEmpty)
-        #expect(state.watch(NeighborDemand()) == [])
-        #expect(state.isReachable(gateway) == nil && state.watchedNeighbors.isEmpty)
+        #expect(state.track(NeighborDependencies()) == [])
+        #expect(state.isReachable(gateway) == nil && state.trackedNeighbors.isEmpty)
     }
 
     @Test(
@@ -482,7 +482,7 @@ import Testing
         ] as [(NeighborState, Bool?)]
     )
     func `a neighbour's state tells whether the gateway answers (S52)`(state: NeighborState, isReachable: Bool?) {
-        var asking = watching(asksGateways: true)
+        var asking = watching(probesGateways: true)
         #expect((asking.apply(neighbor(state), at: now) != nil) == (isReachable != nil))
         #expect(asking.isReachable(gateway) == isReachable)
         // Who does not ask knows of silence only.
@@ -492,7 +492,7 @@ import Testing
     }
 
     @Test func `asking again or forgetting does not make a dead gateway look alive (S52)`() {
-        var kernel = watching(asksGateways: true)
+        var kernel = watching(probesGateways: true)
         _ = kernel.apply(neighbor(.failed), at: now)
         #expect(kernel.apply(neighbor(.incomplete), at: now) == nil)
         let removed = KernelEvent.neighbor(Neighbor(index: 2, address: gateway.address, state: .failed), removed: true)
@@ -504,7 +504,7 @@ import Testing
     }
 
     @Test func `whatever becomes of one of several routers may move the kernel's choice (S53, S54)`() {
-        var kernel = watching(NeighborDemand(rivals: [gateway]))
+        var kernel = watching(NeighborDependencies(rivals: [gateway]))
         for state in [NeighborState.reachable, .stale, .failed, .failed] {
             #expect(kernel.apply(neighbor(state), at: now)?.cause == .neighbor)
         }
@@ -515,7 +515,7 @@ import Testing
     @Test func `what was known is forgotten when asking begins or ends (S52)`() {
         var kernel = watching()
         _ = kernel.apply(neighbor(.failed), at: now)
-        #expect(kernel.watch(NeighborDemand(gateways: [gateway]), asksGateways: true) == [gateway])
+        #expect(kernel.track(NeighborDependencies(gateways: [gateway]), probesGateways: true) == [gateway])
         #expect(kernel.isReachable(gateway) == nil)
     }
 }

@@ -11,31 +11,31 @@ import Testing
         var flags: LinkFlags = [.up, .lowerUp, .running]
         var carrier: Bool? = true
         var state: OperationalState = .up
-        var shortcoming: Shortcoming?
+        var unusableReason: UnusableReason?
         var testDescription: String { name }
     }
 
     static let rows: [Row] = [
         Row(name: "Ethernet with a cable"),
-        Row(name: "taken down by the administrator", flags: [], carrier: nil, state: .down, shortcoming: .linkDown),
-        Row(name: "taken down, cable in", flags: .lowerUp, carrier: true, state: .down, shortcoming: .linkDown),
-        Row(name: "cable out", flags: .up, carrier: false, state: .down, shortcoming: .noCarrier),
+        Row(name: "taken down by the administrator", flags: [], carrier: nil, state: .down, unusableReason: .linkDown),
+        Row(name: "taken down, cable in", flags: .lowerUp, carrier: true, state: .down, unusableReason: .linkDown),
+        Row(name: "cable out", flags: .up, carrier: false, state: .down, unusableReason: .noCarrier),
         Row(
             name: "veth whose peer is down",
             flags: .up,
             carrier: false,
             state: .lowerLayerDown,
-            shortcoming: .lowerLayerDown
+            unusableReason: .lowerLayerDown
         ),
         Row(name: "tun with a process, unknown state", carrier: true, state: .unknown),
-        Row(name: "tun without a process", flags: .up, carrier: false, state: .down, shortcoming: .noCarrier),
+        Row(name: "tun without a process", flags: .up, carrier: false, state: .down, unusableReason: .noCarrier),
         Row(name: "wireguard, without a running flag", flags: [.up, .lowerUp, .noARP], carrier: true, state: .unknown),
         Row(
             name: "bridge that still says running",
             flags: [.up, .running],
             carrier: false,
             state: .up,
-            shortcoming: .noCarrier
+            unusableReason: .noCarrier
         ),
         Row(name: "fresh bridge, unknown state", carrier: true, state: .unknown),
         Row(
@@ -44,16 +44,16 @@ import Testing
             carrier: true,
             state: .dormant
         ),
-        Row(name: "dormant mode, cable out", flags: .up, carrier: false, state: .dormant, shortcoming: .noCarrier),
-        Row(name: "hardware gone", flags: .up, carrier: false, state: .notPresent, shortcoming: .notPresent),
-        Row(name: "under test", carrier: true, state: .testing, shortcoming: .testing),
+        Row(name: "dormant mode, cable out", flags: .up, carrier: false, state: .dormant, unusableReason: .noCarrier),
+        Row(name: "hardware gone", flags: .up, carrier: false, state: .notPresent, unusableReason: .notPresent),
+        Row(name: "under test", carrier: true, state: .testing, unusableReason: .testing),
         Row(name: "no word on carrier, lower layer up", flags: [.up, .lowerUp], carrier: nil, state: .up),
         Row(
             name: "no word on carrier, lower layer down",
             flags: .up,
             carrier: nil,
             state: .up,
-            shortcoming: .noCarrier
+            unusableReason: .noCarrier
         ),
         Row(
             name: "no word on carrier, dormant",
@@ -61,7 +61,7 @@ import Testing
             carrier: nil,
             state: .dormant
         ),
-        Row(name: "carrier again, state still down", carrier: true, state: .down, shortcoming: .noCarrier),
+        Row(name: "carrier again, state still down", carrier: true, state: .down, unusableReason: .noCarrier),
     ]
 
     @Test(arguments: rows)
@@ -73,17 +73,17 @@ import Testing
             carrier: row.carrier,
             operationalState: row.state
         )
-        #expect(link.shortcoming == row.shortcoming)
-        #expect(link.isUsable == (row.shortcoming == nil))
+        #expect(link.unusableReason == row.unusableReason)
+        #expect(link.isUsable == (row.unusableReason == nil))
     }
 
     @Test func `the running flag never decides (S12)`() {
         for row in Self.rows {
             var link = Link(index: 2, name: "x0", flags: row.flags, carrier: row.carrier, operationalState: row.state)
             link.flags.insert(.running)
-            #expect(link.shortcoming == row.shortcoming)
+            #expect(link.unusableReason == row.unusableReason)
             link.flags.remove(.running)
-            #expect(link.shortcoming == row.shortcoming)
+            #expect(link.unusableReason == row.unusableReason)
         }
     }
 

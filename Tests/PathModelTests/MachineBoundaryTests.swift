@@ -10,26 +10,26 @@ import Testing
     // MARK: - Settler (S42)
 
     @Test func `quiet and cap end to the nanosecond (S42)`() {
-        var settler = Settler(quiet: .milliseconds(100), cap: .milliseconds(250))
-        settler.trigger(at: .seconds(1))
-        #expect(settler.isPending)
-        #expect(settler.next(at: .milliseconds(1100) - .nanoseconds(1)) == .wait(.nanoseconds(1)))
-        settler.trigger(at: .milliseconds(1100) - .nanoseconds(1))
-        settler.trigger(at: .milliseconds(1200))
+        var debounce = DebounceState(quiet: .milliseconds(100), cap: .milliseconds(250))
+        debounce.trigger(at: .seconds(1))
+        #expect(debounce.isPending)
+        #expect(debounce.next(at: .milliseconds(1100) - .nanoseconds(1)) == .wait(.nanoseconds(1)))
+        debounce.trigger(at: .milliseconds(1100) - .nanoseconds(1))
+        debounce.trigger(at: .milliseconds(1200))
         // The cap comes before the end of the quiet.
-        #expect(settler.next(at: .milliseconds(1249)) == .wait(.milliseconds(1)))
-        #expect(settler.next(at: .milliseconds(1250)) == .evaluate)
-        #expect(!settler.isPending)
-        #expect(settler.next(at: .milliseconds(1251)) == .idle)
+        #expect(debounce.next(at: .milliseconds(1249)) == .wait(.milliseconds(1)))
+        #expect(debounce.next(at: .milliseconds(1250)) == .evaluate)
+        #expect(!debounce.isPending)
+        #expect(debounce.next(at: .milliseconds(1251)) == .idle)
     }
 
     @Test func `a burst begins anew after it was evaluated (S42)`() {
-        var settler = Settler()
-        settler.trigger(at: .zero)
-        #expect(settler.next(at: .seconds(9)) == .evaluate)
-        settler.trigger(at: .seconds(9))
-        #expect(settler.next(at: .seconds(9)) == .wait(.milliseconds(100)))
-        #expect(settler.next(at: .milliseconds(9100)) == .evaluate)
+        var debounce = DebounceState()
+        debounce.trigger(at: .zero)
+        #expect(debounce.next(at: .seconds(9)) == .evaluate)
+        debounce.trigger(at: .seconds(9))
+        #expect(debounce.next(at: .seconds(9)) == .wait(.milliseconds(100)))
+        #expect(debounce.next(at: .milliseconds(9100)) == .evaluate)
     }
 
     // MARK: - Sleep (S49)
@@ -51,14 +51,14 @@ import Testing
         var schedule = AuditSchedule()
         schedule.read(at: .seconds(100))
         _ = schedule.evaluated(isSatisfied: false, didChange: true, cause: .audit)
-        schedule.take(interval: .seconds(4))
+        schedule.apply(interval: .seconds(4))
         #expect(schedule.silentChanges == 1)
         #expect(schedule.due == .seconds(104) && schedule.lossInterval == .seconds(4))
-        schedule.take(interval: .seconds(60))
+        schedule.apply(interval: .seconds(60))
         #expect(schedule.due == .seconds(110))
-        schedule.take(interval: .seconds(-5))
+        schedule.apply(interval: .seconds(-5))
         #expect(schedule.due == nil)
-        schedule.take(interval: .seconds(60))
+        schedule.apply(interval: .seconds(60))
         schedule.read(at: .seconds(200))
         _ = schedule.evaluated(isSatisfied: true, didChange: false, cause: .link)
         #expect(schedule.due == .seconds(260))
@@ -67,22 +67,22 @@ import Testing
     // MARK: - Flapping
 
     @Test func `the window of changes ends where the change before it leaves`() {
-        var folder = FlapFolder(limit: 2, window: .seconds(10))
-        for second in [0, 1, 2] { _ = folder.change(at: .seconds(second)) }
-        #expect(folder.isFlapping)
+        var damper = FlapDamper(limit: 2, window: .seconds(10))
+        for second in [0, 1, 2] { _ = damper.change(at: .seconds(second)) }
+        #expect(damper.isFlapping)
         // One change, half of the limit, may be left: the one at 2 s; that at 1 s leaves at 11 s.
-        #expect(folder.nextCheck == .seconds(11))
-        #expect(folder.end(at: .seconds(11)) == 0)
-        var slow = FlapFolder(limit: 2, window: .seconds(10))
-        for second in [0, 5, 10, 15, 20] { #expect(slow.change(at: .seconds(second)) == .tell) }
+        #expect(damper.nextCheck == .seconds(11))
+        #expect(damper.end(at: .seconds(11)) == 0)
+        var slow = FlapDamper(limit: 2, window: .seconds(10))
+        for second in [0, 5, 10, 15, 20] { #expect(slow.change(at: .seconds(second)) == .publish) }
     }
 
     @Test func `changes before a sleep do not keep flapping alive (S49)`() {
-        var folder = FlapFolder(limit: 2, window: .seconds(10))
-        for second in [0, 1, 2, 3] { _ = folder.change(at: .seconds(second)) }
-        folder.slept(until: .seconds(3))
-        #expect(folder.isFlapping && folder.nextCheck == nil)
-        #expect(folder.end(at: .seconds(3)) == 1)
+        var damper = FlapDamper(limit: 2, window: .seconds(10))
+        for second in [0, 1, 2, 3] { _ = damper.change(at: .seconds(second)) }
+        damper.slept(until: .seconds(3))
+        #expect(damper.isFlapping && damper.nextCheck == nil)
+        #expect(damper.end(at: .seconds(3)) == 1)
     }
 
     // MARK: - Recovery (S43)

@@ -169,8 +169,8 @@ import Testing
     @Test func `a port of a VRF is no slave (S15, S30)`() throws {
         let world = vrf()
         let port = try #require(world.state.link(named: "eth5"))
-        #expect(!world.judge.isEnslaved(port))
-        #expect(world.judge.isEligible(port))
-        #expect(world.judge.vrf(of: port)?.name == "red")
+        #expect(!world.classifier.isEnslaved(port))
+        #expect(world.classifier.isEligible(port))
+        #expect(world.classifier.vrf(of: port)?.name == "red")
     }
 }

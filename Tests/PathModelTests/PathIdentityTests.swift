@@ -52,7 +52,7 @@ import Testing
         { $0.subject = ReasonSubject(family: .ipv4) },
         { $0.subject = ReasonSubject(table: 254) },
         { $0.subject = ReasonSubject(alternative: "eth0") },
-        { $0.subject = ReasonSubject(demand: "eth0") },
+        { $0.subject = ReasonSubject(requirement: "eth0") },
         { $0.interfaces = [PathInterface(name: "a", index: 1, type: .wifi)] },
         { $0.interfaces = [PathInterface(name: "a", index: 2, type: .wifi)] },
         { $0.interfaces = [PathInterface(name: "b", index: 1, type: .wifi)] },

@@ -24,7 +24,7 @@ import Testing
     private static let changes = [
         Change(.status) { $0.status = .requiresConnection },
         Change(.unsatisfiedReason) { $0.reason = .policy },
-        Change(.unsatisfiedReason) { $0.subject = ReasonSubject(demand: "require_vpn") },
+        Change(.unsatisfiedReason) { $0.subject = ReasonSubject(requirement: "require_vpn") },
         Change(.interfaces) { $0.interfaces.insert(tunnel, at: 0) },
         Change(.supportsIPv4) { $0.ipv4 = nil },
         Change(.supportsIPv6) { $0.ipv6 = nil },

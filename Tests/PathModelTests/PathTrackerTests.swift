@@ -151,13 +151,13 @@ import Testing
     @Test func `a default that is replaced within a burst is no change (S42)`() {
         var world = World.ordinary()
         var tracker = PathTracker()
-        var settler = Settler()
+        var debounce = DebounceState()
         _ = tracker.update(world.path(), at: .zero)
         world.removeRoutes("0.0.0.0/0")
-        settler.trigger(at: .milliseconds(1))
+        debounce.trigger(at: .milliseconds(1))
         world.route("0.0.0.0/0", "eth0", via: "192.0.2.1", metric: 100)
-        settler.trigger(at: .milliseconds(5))
-        #expect(settler.next(at: .milliseconds(105)) == .evaluate)
+        debounce.trigger(at: .milliseconds(5))
+        #expect(debounce.next(at: .milliseconds(105)) == .evaluate)
         #expect(tracker.update(world.path(), at: .milliseconds(105)) == nil)
     }
 }

@@ -40,7 +40,7 @@ import Testing
         #expect(told(world) == ["no_carrier", "eth1"])
         #expect(world.path().subject?.family == .ipv6)
         world.table.routes.removeLast()
-        world.route("0.0.0.0/0", "eth0", via: "192.0.2.1") { $0.legs[0].flags = .dead }
+        world.route("0.0.0.0/0", "eth0", via: "192.0.2.1") { $0.nexthops[0].flags = .dead }
         #expect(told(world) == ["no_carrier", "eth0"])
         #expect(world.path().subject?.family == .ipv4)
     }

@@ -60,9 +60,9 @@ import Testing
 
     @Test func `no_carrier: the kernel's flag alone suffices (S21)`() {
         var world = plain()
-        world.table.routes[0].legs[0].flags = .linkDown
+        world.table.routes[0].nexthops[0].flags = .linkDown
         #expect(told(world) == ["no_carrier", "eth0"])
-        world.table.routes[0].legs[0].flags = .dead
+        world.table.routes[0].nexthops[0].flags = .dead
         #expect(told(world) == ["no_carrier", "eth0"])
     }
 
@@ -191,7 +191,7 @@ import Testing
         var world = plain()
         world.policy.requiresVPN = true
         #expect(told(world) == ["policy", nil])
-        #expect(world.path().subject?.demand == "require_vpn")
+        #expect(world.path().subject?.requirement == "require_vpn")
         #expect(world.path().names == ["eth0"])
     }
 
@@ -199,13 +199,13 @@ import Testing
         let world = plain()
         let monitor = MonitorPolicy(name: "wifi", requiredType: .wifi)
         #expect(told(world, monitor) == ["policy", nil])
-        #expect(world.path(monitor).subject?.demand == "required_type wifi")
+        #expect(world.path(monitor).subject?.requirement == "required_type wifi")
     }
 
     @Test func `gateway_unreachable: only when the operator says that it counts (S52)`() {
         var world = plain()
         let key = NeighborKey(index: 2, address: .v4(0xC000_0201))
-        _ = world.state.watch(NeighborDemand(gateways: [key]))
+        _ = world.state.track(NeighborDependencies(gateways: [key]))
         _ = world.state.apply(
             .neighbor(Neighbor(index: 2, address: key.address, state: .failed), removed: false),
             at: world.now

@@ -12,7 +12,7 @@ import Testing
     /// One monitor with everything around it.
     private struct Chain {
         var world: World
-        var settler = Settler()
+        var debounce = DebounceState()
         var tracker = PathTracker()
         var published: [PathChange] = []
 
@@ -24,15 +24,15 @@ import Testing
         /// Takes an event as the kernel would send it.
         mutating func hear(_ event: KernelEvent) -> Trigger? {
             let trigger = world.state.apply(event, at: world.now)
-            if trigger?.needsEvaluation == true { settler.trigger(at: world.now) }
+            if trigger?.needsEvaluation == true { debounce.trigger(at: world.now) }
             return trigger
         }
 
         /// Lets time pass until the burst is over.
         mutating func settle() {
-            while case .wait(let duration) = settler.next(at: world.now) {
+            while case .wait(let duration) = debounce.next(at: world.now) {
                 world.now += duration
-                if settler.next(at: world.now) == .evaluate { return evaluate() }
+                if debounce.next(at: world.now) == .evaluate { return evaluate() }
             }
         }
 
@@ -212,7 +212,7 @@ import Testing
             let isUp = step % 2 == 1
             _ = chain.hear(try link(chain.world) { $0.carrier = isUp })
             chain.world.now += .milliseconds(20)
-            if chain.settler.next(at: chain.world.now) == .evaluate { chain.evaluate() }
+            if chain.debounce.next(at: chain.world.now) == .evaluate { chain.evaluate() }
         }
         chain.settle()
         #expect(chain.statuses.last == .unsatisfied)

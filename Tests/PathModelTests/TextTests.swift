@@ -54,8 +54,8 @@ import Testing
         ("require_vpn", "a VPN"), ("required_type wifi", "an interface of type wifi"),
         ("prohibited_type cellular", "an interface of a type other than cellular"), ("", "another interface"),
     ])
-    func `a demand is put into words (S22)`(demand: String, words: String) {
-        let text = ReasonText(.policy, ReasonSubject(demand: demand))
+    func `a demand is put into words (S22)`(requirement: String, words: String) {
+        let text = ReasonText(.policy, ReasonSubject(requirement: requirement))
         #expect(text.clause == "the configuration requires \(words)")
     }
 

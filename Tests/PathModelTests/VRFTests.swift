@@ -77,7 +77,10 @@ import Testing
             PolicyRule(family: .ipv4, priority: 1000, action: 1, table: 0, selector: "l3mdev"),
             PolicyRule(family: .ipv4, priority: 32766, action: 1, table: 254, selector: "all"),
         ]
-        let explainer = Explainer(ExplanationFacts(judge: world.judge, rules: rules, now: world.now), table: table)
+        let explainer = Explainer(
+            ExplanationFacts(classifier: world.classifier, rules: rules, now: world.now),
+            table: table
+        )
         let explanation = try #require(explainer.explainInternet(.ipv4))
         #expect(explanation.broken == nil || explanation.broken?.element == .dns)
         #expect(explanation.steps.first?.text == "1000: from all lookup [l3mdev-table]")
@@ -85,7 +88,7 @@ import Testing
         world.policy.boundInterface = nil
         let outside = Explainer(
             ExplanationFacts(
-                judge: world.judge,
+                classifier: world.classifier,
                 rules: rules,
                 defaults: try [#require(defaultRoute(of: table))],
                 now: world.now

@@ -9,7 +9,7 @@ import Testing
 /// Views of interfaces, and what changed between two of them (rules S15, S27).
 @Suite struct ViewTests {
     private func look(_ world: World, _ name: String) -> InterfaceView? {
-        world.state.link(named: name).map { InterfaceView($0, judge: world.judge) }
+        world.state.link(named: name).map { InterfaceView($0, classifier: world.classifier) }
     }
 
     /// The changes in words that are easy to compare.
@@ -44,7 +44,7 @@ import Testing
         #expect(view.operationalState.word == "up")
         #expect(view.mtu == 1500)
         #expect(view.master == nil)
-        #expect(view.shortcoming == nil)
+        #expect(view.unusableReason == nil)
         #expect(view.addresses.map(\.text) == ["192.0.2.10/24", "2001:db8::10/64", "fe80::10/64"])
         #expect(view.addresses.map(\.scopeName) == ["global", "global", "link"])
     }
@@ -55,7 +55,7 @@ import Testing
         world.link("eth0", 2) { $0.master = 3 }
         let view = try #require(look(world, "eth0"))
         #expect(view.master == "br0")
-        #expect(view.shortcoming == .enslaved)
+        #expect(view.unusableReason == .enslaved)
         #expect(view.isIgnored)
     }
 
@@ -76,7 +76,7 @@ import Testing
     )
     func `scopes have the words of ip-address`(scope: UInt8, word: String) {
         let address = World.address("192.0.2.1/24", index: 2, scope: scope)
-        #expect(AddressView(HeldAddress(address, told: .zero)).scopeName == word)
+        #expect(AddressView(HeldAddress(address, receivedAt: .zero)).scopeName == word)
     }
 
     // MARK: - Differences
@@ -84,11 +84,11 @@ import Testing
     /// What the ledger tells after a change of the world.
     private func told(_ world: World, _ change: (inout World) -> Void) -> [String] {
         var world = world
-        var ledger = InterfaceLedger()
-        _ = ledger.updateAll(judge: world.judge)
+        var interfaceTracker = InterfaceTracker()
+        _ = interfaceTracker.updateAll(classifier: world.classifier)
         _ = world.state.dequeueTouched()
         change(&world)
-        return words(ledger.update(world.state.dequeueTouched(), judge: world.judge))
+        return words(interfaceTracker.update(world.state.dequeueTouched(), classifier: world.classifier))
     }
 
     @Test func `a carrier loss is told with the fields that changed`() {
@@ -195,7 +195,7 @@ import Testing
         two.link("eth1", 3)
         two.unplug("eth0")
         func views(_ world: World) -> [Int: InterfaceView] {
-            world.state.links.mapValues { InterfaceView($0, judge: world.judge) }
+            world.state.links.mapValues { InterfaceView($0, classifier: world.classifier) }
         }
         #expect(
             words(SnapshotDiff.interfaces(from: views(one), to: views(two))) == ["eth0: carrier operstate", "+eth1"]
@@ -207,11 +207,11 @@ import Testing
         for seed in UInt64(0)..<20 {
             var random = SeededRandom(seed: seed)
             var world = World.ordinary()
-            var ledger = InterfaceLedger()
-            _ = ledger.updateAll(judge: world.judge)
+            var interfaceTracker = InterfaceTracker()
+            _ = interfaceTracker.updateAll(classifier: world.classifier)
             _ = world.state.dequeueTouched()
             for _ in 0..<40 {
-                let before = ledger.views
+                let before = interfaceTracker.views
                 let name = ["eth0", "eth1", "veth1"].randomElement(using: &random) ?? "eth0"
                 switch Int.random(in: 0..<6, using: &random) {
                 case 0:
@@ -222,10 +222,10 @@ import Testing
                 case 4: world.flush(name)
                 default: world.plug(name)
                 }
-                let told = ledger.update(world.state.dequeueTouched(), judge: world.judge)
-                let after = world.state.links.mapValues { InterfaceView($0, judge: world.judge) }
+                let told = interfaceTracker.update(world.state.dequeueTouched(), classifier: world.classifier)
+                let after = world.state.links.mapValues { InterfaceView($0, classifier: world.classifier) }
                 #expect(told == SnapshotDiff.interfaces(from: before, to: after))
-                #expect(ledger.views.filter { world.state.links[$0.key] != nil } == after)
+                #expect(interfaceTracker.views.filter { world.state.links[$0.key] != nil } == after)
             }
         }
     }

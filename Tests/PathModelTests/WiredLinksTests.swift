@@ -17,22 +17,22 @@ import Testing
         world.link("veth0", 8, kind: "veth")
         world.policy.ignore = ["eth2"]
         // A bridge is what its ports are.
-        #expect(world.judge.wiredLinks == WiredLinks(usable: [2, 4, 8]))
+        #expect(world.classifier.wiredLinks == WiredLinks(usable: [2, 4, 8]))
         world.policy.interfaces = [InterfacePolicy(match: "tun0", type: .wiredEthernet)]
-        #expect(world.judge.wiredLinks.usable == [2, 4, 6, 8])
+        #expect(world.classifier.wiredLinks.usable == [2, 4, 6, 8])
     }
 
     @Test func `a cable that is out is known, but not asked about (S39)`() {
         var world = World.ordinary()
         world.unplug("eth0")
-        #expect(world.judge.wiredLinks == WiredLinks(idle: [2]))
+        #expect(world.classifier.wiredLinks == WiredLinks(idle: [2]))
         world.plug("eth0")
-        #expect(world.judge.wiredLinks == WiredLinks(usable: [2]))
+        #expect(world.classifier.wiredLinks == WiredLinks(usable: [2]))
         // Before it has an address, so that the first path with it knows.
         world.link("eth1", 3)
-        #expect(world.judge.wiredLinks.usable == [2, 3])
+        #expect(world.classifier.wiredLinks.usable == [2, 3])
         world.delete("eth0")
-        #expect(world.judge.wiredLinks == WiredLinks(usable: [3]))
+        #expect(world.classifier.wiredLinks == WiredLinks(usable: [3]))
     }
 
     @Test func `hundreds of containers do not crowd out an uplink (S39)`() {
@@ -44,7 +44,7 @@ import Testing
         var path = Path()
         path.interfaces = [PathInterface(name: "used0", index: 500, type: .wiredEthernet)]
         _ = world.memory.note(path)
-        let links = world.judge.wiredLinks
+        let links = world.classifier.wiredLinks
         #expect(links.usable.count == WiredLinks.limit && links.usable.prefix(3) == [500, 400, 10])
         #expect(links.usable.count + links.idle.count == 292)
     }
@@ -55,7 +55,7 @@ import Testing
         world.link("eth1", 5) {
             ($0.master, $0.parentBus, $0.parentDevice) = (4, "pci", "0000:00:02.0")
         }
-        #expect(world.judge.wiredLinks.usable.contains(5))
+        #expect(world.classifier.wiredLinks.usable.contains(5))
     }
 }
 
@@ -72,21 +72,21 @@ import Testing
         card("eth1", 4, in: &world, master: 3)
         card("eth2", 5, in: &world, master: 3)
         world.link("bond0.10", 6, kind: "vlan") { $0.lower = 3 }
-        let links = world.judge.measuredLinks(used: [6])
+        let links = world.classifier.measuredLinks(used: [6])
         #expect(links.map(\.index) == [4, 5, 3, 6, 2])
         #expect(links.map(\.isCable) == [true, true, false, false, true])
         #expect(links.map(\.isUsed) == [true, true, true, true, false])
         // What was measured before stays, behind what is used.
-        #expect(world.judge.measuredLinks(used: [2], others: [6]).map(\.index) == [2, 4, 5, 3, 6])
+        #expect(world.classifier.measuredLinks(used: [2], others: [6]).map(\.index) == [2, 4, 5, 3, 6])
     }
 
     @Test func `what carries a tunnel is used, and the link to a switch chip is no cable`() {
         var world = World()
         card("eth0", 2, in: &world)
         world.link("wg0", 3, kind: "wireguard") { $0.hardwareType = 65534 }
-        #expect(world.judge.measuredLinks(used: [3]).map(\.isUsed) == [true, true])
+        #expect(world.classifier.measuredLinks(used: [3]).map(\.isUsed) == [true, true])
         world.link("lan1", 4, kind: "dsa") { $0.lower = 2 }
-        let links = world.judge.measuredLinks(used: [4])
+        let links = world.classifier.measuredLinks(used: [4])
         #expect(links.map(\.index) == [2, 4] && links.map(\.isCable) == [false, true])
     }
 
@@ -97,7 +97,7 @@ import Testing
         for index in 10..<300 { world.link("veth\(index)", index, kind: "veth") { $0.master = 2 } }
         card("eth9", 400, in: &world)
         world.policy.ignore = ["eth9"]
-        #expect(world.judge.measuredLinks(used: [2]).map(\.index) == [3, 2])
+        #expect(world.classifier.measuredLinks(used: [2]).map(\.index) == [3, 2])
     }
 
     @Test func `devices of hypervisors, radios and tunnels are no cables, and there are sixteen at most`() {
@@ -106,10 +106,10 @@ import Testing
         card("wlan0", 3, in: &world)
         world.facts.wireless[3] = WirelessFacts(mode: 2)
         world.link("gre1", 4, kind: "gretap")
-        #expect(world.judge.measuredLinks(used: [2, 3, 4]).allSatisfy { !$0.isCable })
+        #expect(world.classifier.measuredLinks(used: [2, 3, 4]).allSatisfy { !$0.isCable })
         for index in 10..<60 { card("eth\(index)", index, in: &world) }
-        let links = world.judge.measuredLinks(used: [2])
+        let links = world.classifier.measuredLinks(used: [2])
         #expect(links.count == 16 && links.first?.index == 2)
-        #expect(world.judge.measuredLinks(used: [999]).count == 16)
+        #expect(world.classifier.measuredLinks(used: [999]).count == 16)
     }
 }

@@ -75,7 +75,7 @@ import Testing
             ReasonText(.dormant, path.subject).clause == "eth0 is associated with the access point but not authorized"
         )
         let link = try #require(world.state.links[2])
-        let shown = try #require(InterfaceView(link, judge: world.judge).wifi)
+        let shown = try #require(InterfaceView(link, classifier: world.classifier).wifi)
         #expect(shown.ssid == nil && shown.network == nil && shown.bssid == nil && shown.refusal?.ssid == nil)
         #expect(shown.signal == -47 && shown.frequency == 5180 && shown.band == "5")
     }
@@ -85,7 +85,7 @@ import Testing
             as [(UInt32, InterfaceType)]
     )
     func `members of a network are Wi-Fi, access points and monitors are not (S11)`(mode: UInt32, type: InterfaceType) {
-        #expect(world(WirelessFacts(mode: mode)).judge.type(of: 2) == type)
+        #expect(world(WirelessFacts(mode: mode)).classifier.type(of: 2) == type)
     }
 
     @Test(
@@ -108,7 +108,7 @@ import Testing
         let world = world()
         let link = try #require(world.state.links[2])
         func view(_ change: (inout WirelessFacts) -> Void = { _ in }) -> InterfaceView {
-            var view = InterfaceView(link, judge: world.judge)
+            var view = InterfaceView(link, classifier: world.classifier)
             var facts = WirelessFacts(mode: 2, ssid: Self.name, bssid: [2, 0, 0, 0, 1, 0])
             change(&facts)
             view.wifi = facts

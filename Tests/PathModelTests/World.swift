@@ -36,7 +36,9 @@ struct World {
         return world
     }
 
-    var judge: InterfaceJudge { InterfaceJudge(state: state, facts: facts, policy: policy, memory: memory) }
+    var classifier: InterfaceClassifier {
+        InterfaceClassifier(state: state, facts: facts, policy: policy, memory: memory)
+    }
 
     func index(_ name: String) -> Int { state.link(named: name)?.index ?? -1 }
 
@@ -85,13 +87,13 @@ struct World {
             $0.operationalState = .down
         }
         let index = index(name)
-        table.routes.removeAll { $0.legs.contains { $0.index == index } }
+        table.routes.removeAll { $0.nexthops.contains { $0.index == index } }
     }
 
     mutating func delete(_ name: String) {
         let index = index(name)
         _ = state.apply(.linkRemoved(index: index, name: name), at: now)
-        table.routes.removeAll { $0.legs.contains { $0.index == index } }
+        table.routes.removeAll { $0.nexthops.contains { $0.index == index } }
     }
 
     // MARK: - Addresses
@@ -144,18 +146,19 @@ struct World {
         type: RouteType = .unicast,
         _ body: (inout FakeTable.Route) -> Void = { _ in }
     ) {
-        let legs = interface.map { [RouteLeg(index: index($0), gateway: gateway.flatMap { IPAddress($0) })] } ?? []
+        let nexthops =
+            interface.map { [RouteNexthop(index: index($0), gateway: gateway.flatMap { IPAddress($0) })] } ?? []
         var route = FakeTable.Route(prefix: IPPrefix(prefix) ?? IPPrefix(.v4(0), length: 32), table: number, type: type)
         route.metric = metric
-        route.legs = legs
+        route.nexthops = nexthops
         body(&route)
         table.routes.append(route)
     }
 
     /// A route with several legs.
-    mutating func multipath(_ prefix: String, _ legs: [(interface: String, gateway: String)]) {
-        let legs = legs.map { RouteLeg(index: index($0.interface), gateway: IPAddress($0.gateway)) }
-        route(prefix) { $0.legs = legs }
+    mutating func multipath(_ prefix: String, _ nexthops: [(interface: String, gateway: String)]) {
+        let nexthops = nexthops.map { RouteNexthop(index: index($0.interface), gateway: IPAddress($0.gateway)) }
+        route(prefix) { $0.nexthops = nexthops }
     }
 
     mutating func removeRoutes(_ prefix: String, table number: UInt32 = 254) {
@@ -177,7 +180,7 @@ struct World {
     func evaluate(_ monitor: MonitorPolicy = MonitorPolicy()) -> Evaluation {
         var table = table
         table.state = state
-        return PathEvaluator(judge).evaluate(monitor, table: table, qualities: qualities, at: now)
+        return PathEvaluator(classifier).evaluate(monitor, table: table, qualities: qualities, at: now)
     }
 
     func path(_ monitor: MonitorPolicy = MonitorPolicy()) -> Path { evaluate(monitor).path }

@@ -96,7 +96,7 @@ import Testing
         for name in ["netif/7", "netif/eth0", "netif/7.tmp"] { try scratch.write(metered, to: name) }
         let lease = "lease {\n interface \"lo\";\n option vendor-encapsulated-options \"ANDROID_METERED\";\n}\n"
         for name in ["dhcp/other.leases", "dhcp/dhclient.conf"] { try scratch.write(lease, to: name) }
-        let watcher = LeaseWatcher(loop: loop, networkd: scratch("netif"), dhclient: scratch("dhcp"))
+        let watcher = LeaseMonitor(loop: loop, networkd: scratch("netif"), dhclient: scratch("dhcp"))
         watcher.start()
         #expect(watcher.metered == [7])
         #expect(watcher.health.state == .active)
@@ -115,7 +115,7 @@ import Testing
         try Command.run(["mkdir", scratch("netif")])
         try scratch.write(metered + String(repeating: "X=1\n", count: 200_000), to: "netif/7")
         try scratch.write(String(repeating: "X=1\n", count: 200_000) + metered, to: "netif/8")
-        let watcher = LeaseWatcher(loop: loop, networkd: scratch("netif"), dhclient: scratch("none"))
+        let watcher = LeaseMonitor(loop: loop, networkd: scratch("netif"), dhclient: scratch("none"))
         watcher.start()
         #expect(watcher.metered == [7])
         watcher.stop()

@@ -53,13 +53,13 @@ import Testing
     }
 }
 
-@Suite(.inNamespace) struct LeaseWatcherTests {
+@Suite(.inNamespace) struct LeaseMonitorTests {
     @Test func `follows lease files that come and go`() async throws {
         let namespace = Namespace.current
         let scratch = try Scratch()
         try namespace.ip("link add v0 type veth peer name v1")
         let index = try #require(InterfaceNames.kernel.index("v0"))
-        let watcher = LeaseWatcher(loop: namespace.loop, networkd: scratch("netif"), dhclient: scratch("dhcp"))
+        let watcher = LeaseMonitor(loop: namespace.loop, networkd: scratch("netif"), dhclient: scratch("dhcp"))
         watcher.start()
         #expect(watcher.metered.isEmpty && watcher.health.state == .absent)
         try Command.run(["mkdir", scratch("netif"), scratch("dhcp")])

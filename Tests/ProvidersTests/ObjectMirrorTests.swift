@@ -218,7 +218,7 @@ import Testing
 
     @Test func `hears of the names it follows, and of no others`() async throws {
         let scratch = try Scratch()
-        let watch = FileWatch(loop: loop)
+        let watch = FileMonitor(loop: loop)
         var events = 0
         watch.onEvent = { events += 1 }
         watch.start()
@@ -245,7 +245,7 @@ import Testing
 
     @Test func `hears of everything in a directory, even one that is removed and made again`() async throws {
         let scratch = try Scratch()
-        let watch = FileWatch(loop: loop)
+        let watch = FileMonitor(loop: loop)
         var events = 0
         watch.onEvent = {
             events += 1

@@ -103,7 +103,7 @@ import Testing
         let scratch = try Scratch()
         try Command.run(["mkdir", scratch("resolv.conf")])
         #expect(ResolverFile.configuration(at: scratch("resolv.conf")).servers == [])
-        let watcher = ResolverConfigurationWatcher(loop: loop, path: scratch("resolv.conf"))
+        let watcher = ResolverConfigurationMonitor(loop: loop, path: scratch("resolv.conf"))
         watcher.start()
         #expect(watcher.configuration.servers == [])
         #expect(watcher.configuration.unreadable == "Is a directory (EISDIR)")
@@ -115,7 +115,7 @@ import Testing
 
     @Test func `a name that the kernel cannot watch is told, and the file is read all the same`() {
         let path = "/" + String(repeating: "x", count: 300) + "/resolv.conf"
-        let watcher = ResolverConfigurationWatcher(loop: loop, path: path)
+        let watcher = ResolverConfigurationMonitor(loop: loop, path: path)
         watcher.start()
         #expect(watcher.configuration.servers.map(\.description) == ["127.0.0.1"])
         guard case .system(_, let code)? = watcher.health.lastError else {
@@ -128,7 +128,7 @@ import Testing
 
     @Test func `watches that cannot be made do not keep the others from being made`() async throws {
         let scratch = try Scratch()
-        let watch = FileWatch(loop: loop)
+        let watch = FileMonitor(loop: loop)
         var events = 0
         watch.onEvent = { events += 1 }
         watch.start()

@@ -49,7 +49,7 @@ import Testing
         wireless.start()
         wireless.stop()
         let scratch = try Scratch()
-        let watcher = ResolverConfigurationWatcher(loop: loop, path: scratch("resolv.conf"))
+        let watcher = ResolverConfigurationMonitor(loop: loop, path: scratch("resolv.conf"))
         watcher.stop()
         watcher.start()
         watcher.start()

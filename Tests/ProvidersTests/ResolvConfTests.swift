@@ -139,7 +139,7 @@ import Testing
 
     @Test func `reads records one after another`() {
         let events = InotifyEvent.parse((record + record)[...])
-        #expect(events == Array(repeating: InotifyEvent(watch: 1, mask: 8, name: "resolv.conf"), count: 2))
+        #expect(events == Array(repeating: InotifyEvent(descriptor: 1, mask: 8, name: "resolv.conf"), count: 2))
     }
 
     @Test func `ends at a record that is cut short`() {

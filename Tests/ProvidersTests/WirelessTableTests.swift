@@ -42,7 +42,7 @@ import Testing
         _ messages: [Message],
         at now: Duration = .zero
     ) {
-        if request == .interfaces { table.ask(.interfaces) }
+        if request == .interfaces { table.enqueue(.interfaces) }
         let next = table.next()
         #expect(next == request)
         table.sent(1)
@@ -112,7 +112,7 @@ import Testing
         answer(&table, .station(index: 2), [station])
         answer(&table, .networks(index: 2), [WirelessRecording.message(WirelessRecording.neighbour)])
         #expect(table.interfaces[2]?.ssid == nil && table.isWaiting && table.isAssociated)
-        for request in table.stations { table.ask(request) }
+        for request in table.stations { table.enqueue(request) }
         answer(&table, .station(index: 2), [station])
         answer(&table, .networks(index: 2), [WirelessRecording.message(WirelessRecording.associated)])
         #expect(table.interfaces[2]?.ssid == Array("office-7".utf8) && !table.isWaiting)
@@ -125,7 +125,7 @@ import Testing
             stubborn.sent(1)
             _ = stubborn.receive(end(1), at: .zero)
             looks += 1
-            for request in stubborn.stations { stubborn.ask(request) }
+            for request in stubborn.stations { stubborn.enqueue(request) }
             answer(&stubborn, .station(index: 2), [station])
         }
         #expect(looks == 1 + WirelessTable.mostMisses && !stubborn.isWaiting)
@@ -253,7 +253,7 @@ import Testing
 
     @Test func `takes over the interfaces at the end of the dump, not before`() {
         var table = WirelessTable()
-        table.ask(.interfaces)
+        table.enqueue(.interfaces)
         _ = table.next()
         table.sent(1)
         #expect(table.receive(interface(5, ssid: "home"), at: .zero) == WirelessTable.Outcome())
@@ -264,7 +264,7 @@ import Testing
 
     @Test func `says nothing changed when nothing did`() {
         var table = table([interface(5)])
-        table.ask(.interfaces)
+        table.enqueue(.interfaces)
         _ = table.next()
         table.sent(2)
         _ = table.receive(interface(5, sequence: 2), at: .zero)
@@ -281,8 +281,8 @@ import Testing
     @Test func `asks one question at a time, each once`() {
         var table = WirelessTable()
         for _ in 0..<3 {
-            table.ask(.interfaces)
-            table.ask(.station(index: 5))
+            table.enqueue(.interfaces)
+            table.enqueue(.station(index: 5))
         }
         #expect(table.next() == .interfaces)
         #expect(table.next() == nil)
@@ -296,9 +296,9 @@ import Testing
 
     @Test func `asks again when something happens during a dump`() {
         var table = WirelessTable()
-        table.ask(.interfaces)
+        table.enqueue(.interfaces)
         _ = table.next()
-        table.ask(.interfaces)
+        table.enqueue(.interfaces)
         table.sent(1)
         #expect(table.receive(end(1), at: .zero).isFinished)
         #expect(table.next() == .interfaces)
@@ -306,7 +306,7 @@ import Testing
 
     @Test func `does not take the answer to one question for that to another`() {
         var table = table([interface(5)])
-        table.ask(.interfaces)
+        table.enqueue(.interfaces)
         _ = table.next()
         table.sent(7)
         #expect(table.receive(end(6), at: .zero) == WirelessTable.Outcome())
@@ -318,7 +318,7 @@ import Testing
 
     @Test func `keeps what it knows when the kernel refuses`() {
         var table = table([interface(5)])
-        table.ask(.interfaces)
+        table.enqueue(.interfaces)
         _ = table.next()
         table.sent(2)
         let outcome = table.receive(end(2, error: true), at: .zero)
@@ -333,12 +333,12 @@ import Testing
 
     @Test func `begins anew after an overrun, and forgets all without the family`() {
         var table = table([interface(5)])
-        table.ask(.interfaces)
+        table.enqueue(.interfaces)
         _ = table.next()
         table.forgetQuestions()
         #expect(table.next() == nil)
         #expect(table.interfaces.count == 1)
-        table.ask(.interfaces)
+        table.enqueue(.interfaces)
         #expect(table.next() == .interfaces)
         table.removeAll()
         #expect(table == WirelessTable())
@@ -346,7 +346,7 @@ import Testing
 
     @Test func `is bounded`() {
         var table = WirelessTable()
-        for index in 0..<5000 { table.ask(.station(index: index)) }
+        for index in 0..<5000 { table.enqueue(.station(index: index)) }
         var count = 0
         while table.next() != nil {
             table.sent(1)

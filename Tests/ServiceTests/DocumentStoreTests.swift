@@ -67,7 +67,7 @@ private final class StoreFixture {
                 hub: hub,
                 probes: probes,
                 diagnosis: diagnosis,
-                hostName: HostNameWatch(loop: loop),
+                hostName: HostNameMonitor(loop: loop),
                 loop: loop
             ),
             clock: clock,

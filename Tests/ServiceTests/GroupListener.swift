@@ -18,7 +18,7 @@ final class GroupListener: Sendable {
             guard let number = Int(index), let socket = try? MulticastSocket(.ipv4, interface: number)
             else { return }
             let ear = Ear(socket)
-            _ = try? loop.watch(ear.socket.rawValue, for: .readable) { _ in
+            _ = try? loop.register(ear.socket.rawValue, for: .readable) { _ in
                 while let message = ear.next() { self?.heard.withLock { $0.append(message) } }
             }
         }

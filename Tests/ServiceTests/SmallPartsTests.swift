@@ -52,7 +52,7 @@ private func samples(_ add: (MetricRegistry) -> Void) -> [String] {
             cause: EngineCause(.initial, source: source, received: received),
             changes: [],
             paths: [],
-            calmed: [:],
+            flappingEnded: [:],
             evaluation: .microseconds(300),
             at: .zero,
             isFirst: isFirst
@@ -442,8 +442,8 @@ private func samples(_ add: (MetricRegistry) -> Void) -> [String] {
         let update = EngineUpdate(
             cause: EngineCause(.route, source: "rtnetlink", received: WallTime(nanoseconds: 0)),
             changes: [],
-            paths: [.init(monitor: "default", change: change, flapping: .tell)],
-            calmed: ["default": 3],
+            paths: [.init(monitor: "default", change: change, flapping: .publish)],
+            flappingEnded: ["default": 3],
             evaluation: .zero,
             at: .zero,
             isFirst: false
@@ -465,8 +465,8 @@ private func samples(_ add: (MetricRegistry) -> Void) -> [String] {
         let update = EngineUpdate(
             cause: EngineCause(.link, source: "rtnetlink", received: WallTime(nanoseconds: 0)),
             changes: changes,
-            paths: [.init(monitor: "default", change: change, flapping: .tell)],
-            calmed: [:],
+            paths: [.init(monitor: "default", change: change, flapping: .publish)],
+            flappingEnded: [:],
             evaluation: .zero,
             at: .zero,
             isFirst: false

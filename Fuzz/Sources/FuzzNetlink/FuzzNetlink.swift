@@ -15,7 +15,7 @@ import FuzzKit
 
     private static func examine(_ bytes: Span<UInt8>) {
         var decoder = EventDecoder()
-        decoder.take(bytes, from: nil)
+        decoder.decode(bytes, from: nil)
         let counted = decoder.notices.count + decoder.statistics.ignored + decoder.statistics.undecodable
         require(counted <= bytes.count / MessageReader.headerLength + 1, "more messages than fit")
         for notice in decoder.drain() { require(!notice.type.description.isEmpty, "a message without a name") }

@@ -102,7 +102,7 @@ static int64_t age(const struct timespec *then) {
     return result > 0 && result < 10 * INT64_C(1000000000) ? result : 0;
 }
 
-long nwp_probe_receive(int descriptor, void *buffer, size_t capacity, struct nwp_probe_arrival *arrival) {
+long nwp_probe_receive(int descriptor, void *buffer, size_t capacity, struct nwp_probe_metadata *metadata) {
     union {
         char bytes[CMSG_SPACE(sizeof(int)) * 4 + CMSG_SPACE(sizeof(struct timespec))];
         struct cmsghdr header;
@@ -111,7 +111,7 @@ long nwp_probe_receive(int descriptor, void *buffer, size_t capacity, struct nwp
     struct msghdr message = {
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
     ssize_t length;
-    *arrival = (struct nwp_probe_arrival){.hop_limit = -1};
+    *metadata = (struct nwp_probe_metadata){.hop_limit = -1};
     do {
         length = recvmsg(descriptor, &message, MSG_DONTWAIT);
     } while (length < 0 && errno == EINTR);
@@ -120,18 +120,18 @@ long nwp_probe_receive(int descriptor, void *buffer, size_t capacity, struct nwp
         int is_limit = (entry->cmsg_level == IPPROTO_IP && entry->cmsg_type == IP_TTL) ||
                        (entry->cmsg_level == IPPROTO_IPV6 && entry->cmsg_type == IPV6_HOPLIMIT);
         if (is_limit && entry->cmsg_len >= CMSG_LEN(sizeof(int)))
-            memcpy(&arrival->hop_limit, CMSG_DATA(entry), sizeof(int));
+            memcpy(&metadata->hop_limit, CMSG_DATA(entry), sizeof(int));
         struct timespec stamp;
         if (entry->cmsg_level == SOL_SOCKET && entry->cmsg_type == SCM_TIMESTAMPNS &&
             entry->cmsg_len >= CMSG_LEN(sizeof stamp)) {
             memcpy(&stamp, CMSG_DATA(entry), sizeof stamp);
-            arrival->age = age(&stamp);
+            metadata->age = age(&stamp);
         }
     }
     return length;
 }
 
-int nwp_probe_tell_faults(int descriptor, int family) {
+int nwp_probe_receive_errors(int descriptor, int family) {
     if (family == AF_INET) return set(descriptor, IPPROTO_IP, IP_RECVERR, 1);
     return set(descriptor, IPPROTO_IPV6, IPV6_RECVERR, 1);
 }

@@ -57,7 +57,7 @@ public struct ServiceChanged: EventBody {
     let service: ServiceDocument
     let changed: [String]
     let suppressed: Int
-    private let news: [String]
+    private let changes: [String]
     let previous: ServiceDocument
 
     /// Describes a change.
@@ -77,7 +77,7 @@ public struct ServiceChanged: EventBody {
         self.service = service
         self.changed = changed.map(\.rawValue)
         self.previous = previous
-        news = changed.map { field in
+        changes = changed.map { field in
             switch field {
             case .host: "host to \(service.host)"
             case .port: "port to \(service.port)"
@@ -91,7 +91,7 @@ public struct ServiceChanged: EventBody {
     public var name: EventName { .serviceChanged }
     public var severity: Severity { .info }
     public var message: String {
-        "\(service.label) changed \(news.joined(separator: ", "))\(Suppressed.text(suppressed))"
+        "\(service.label) changed \(changes.joined(separator: ", "))\(Suppressed.text(suppressed))"
     }
 
     /// The pairs that are new or other ones and the keys that are gone, each cut to what a line has room for.

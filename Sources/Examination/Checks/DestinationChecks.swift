@@ -35,7 +35,8 @@ extension ExaminationState {
     private var isCut: Bool {
         facts.routes.allSatisfy { route in
             guard route.route.value != nil else { return false }
-            return !route.isOpen || !route.legs.isEmpty && !route.legs.contains { carries(facts.link($0.index)?.name) }
+            return !route.isOpen
+                || !route.nexthops.isEmpty && !route.nexthops.contains { carries(facts.link($0.index)?.name) }
         }
     }
 

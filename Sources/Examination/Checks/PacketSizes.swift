@@ -39,7 +39,7 @@ extension ExaminationState {
 
     /// The MTU of the own link, at most that of Ethernet: larger packets nobody expects to arrive.
     private func packetLimit(_ family: AddressFamily) -> Int? {
-        let link = facts.route(family)?.legs.lazy.compactMap { [facts] leg in facts.link(leg.index) }.first
+        let link = facts.route(family)?.nexthops.lazy.compactMap { [facts] nexthop in facts.link(nexthop.index) }.first
         return link.flatMap { $0.mtu >= 576 ? min($0.mtu, 1500) : nil }
     }
 

@@ -24,7 +24,7 @@ extension ExaminationState {
             case .success(let answer) = kernel.lookup(RouteQuery(anchor, kind: .decision)),
             let usual = answer.preferredSource
         else { return }
-        let choice = SourceChoice(usual: usual, mainIndex: answer.legs.first?.index ?? 0)
+        let choice = SourceChoice(usual: usual, mainIndex: answer.nexthops.first?.index ?? 0)
         let others = facts.links.flatMap { link -> [IPAddress] in
             let held = choice.sources(of: facts.addresses[link.index] ?? [], on: link)
             return link.index == choice.mainIndex || leads(link, to: anchor) ? held : []

@@ -20,8 +20,8 @@ extension Check {
 extension ExaminationState {
     fileprivate mutating func testAround(_ index: Int) {
         let reach = evidence.reach[index]
-        guard let leg = facts.route(reach.family)?.legs.first, facts.tunnels.contains(leg.index),
-            let tunnel = facts.link(leg.index), let anchor = reach.anchors.first,
+        guard let nexthop = facts.route(reach.family)?.nexthops.first, facts.tunnels.contains(nexthop.index),
+            let tunnel = facts.link(nexthop.index), let anchor = reach.anchors.first,
             let device = facts.links.first(where: { leads($0, to: anchor.address) }),
             let number = evidence.sending.firstIndex(where: { $0.family == reach.family })
         else { return }

@@ -41,7 +41,7 @@ public final class MulticastEngine {
     private var interfaces: [Int: MulticastInterface] = [:]
     private(set) var links: [Int: MulticastLink] = [:]
     private let unicast: UnicastPort
-    private let hostName: HostNameWatch
+    private let hostName: HostNameMonitor
     private var attachments: [Int: Attachment] = [:]
     private var lastClient = 0
     private var timer: (handle: EventLoop.Timer, deadline: Duration)?
@@ -66,7 +66,7 @@ public final class MulticastEngine {
         self.settings = settings
         self.random = random
         unicast = UnicastPort(loop: loop)
-        hostName = HostNameWatch(loop: loop)
+        hostName = HostNameMonitor(loop: loop)
         advertiser = Advertiser(hostName: hostName.name)
     }
 

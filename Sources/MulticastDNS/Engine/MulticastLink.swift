@@ -7,13 +7,13 @@ internal import LinuxIO
 final class MulticastLink {
     private final class Socket {
         let socket: MulticastSocket
-        let registration: EventLoop.Watch
+        let registration: EventLoop.Registration
         let addresses: Set<MulticastInterface.Address>
         var dropped: UInt32 = 0
 
         init(
             _ socket: consuming MulticastSocket,
-            _ registration: EventLoop.Watch,
+            _ registration: EventLoop.Registration,
             _ addresses: Set<MulticastInterface.Address>
         ) {
             self.socket = socket
@@ -57,13 +57,13 @@ final class MulticastLink {
     ) throws(Errno) {
         close(family)
         let socket = try MulticastSocket(family, interface: directory.index)
-        let registration = try loop.watch(socket.rawValue, for: .readable) { _ in onReadable() }
+        let registration = try loop.register(socket.rawValue, for: .readable) { _ in onReadable() }
         sockets[family] = Socket(socket, registration, addresses)
     }
 
     func close(_ family: AddressFamily) {
         guard let socket = sockets.removeValue(forKey: family) else { return }
-        loop.unwatch(socket.registration)
+        loop.unregister(socket.registration)
     }
 
     func closeAll() {

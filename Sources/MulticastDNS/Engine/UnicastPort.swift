@@ -9,9 +9,9 @@ internal import LinuxIO
 final class UnicastPort {
     private final class Socket {
         let socket: UnicastSocket
-        let registration: EventLoop.Watch
+        let registration: EventLoop.Registration
 
-        init(_ socket: consuming UnicastSocket, _ registration: EventLoop.Watch) {
+        init(_ socket: consuming UnicastSocket, _ registration: EventLoop.Registration) {
             self.socket = socket
             self.registration = registration
         }
@@ -30,14 +30,14 @@ final class UnicastPort {
     func follow(_ family: AddressFamily, onReadable: @escaping () -> Void) {
         guard UnicastSocket.isAlone(family, besides: sockets[family]?.socket.inode) else { return close(family) }
         guard sockets[family] == nil, let socket = try? UnicastSocket(family),
-            let registration = try? loop.watch(socket.rawValue, for: .readable, handler: { _ in onReadable() })
+            let registration = try? loop.register(socket.rawValue, for: .readable, handler: { _ in onReadable() })
         else { return }
         sockets[family] = Socket(socket, registration)
     }
 
     func close(_ family: AddressFamily) {
         guard let socket = sockets.removeValue(forKey: family) else { return }
-        loop.unwatch(socket.registration)
+        loop.unregister(socket.registration)
     }
 
     func closeAll() {

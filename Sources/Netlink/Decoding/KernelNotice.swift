@@ -134,12 +134,12 @@ private struct RouterDNSOption {
             guard end - start >= 8 else { return nil }
             let length = 8 * Int(body[start + 1])
             guard length >= 8, length <= end - start else { return nil }
-            if body[start] == 25 { take(body.extracting(start..<start + length)) }
+            if body[start] == 25 { readServers(body.extracting(start..<start + length)) }
             start += length
         }
     }
 
-    private mutating func take(_ option: Span<UInt8>) {
+    private mutating func readServers(_ option: Span<UInt8>) {
         lifetime = option.network32(at: 4)
         var start = 8
         while option.count - start >= 16 {

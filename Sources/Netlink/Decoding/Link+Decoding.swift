@@ -66,9 +66,9 @@ extension Link {
             guard families.kind == Self.inet6 else { continue }
             var attributes = AttributeReader(families.payload)
             while attributes.advance() {
-                let place = Self.disableIPv6 * 4
-                guard attributes.kind == IFLA_INET6_CONF, attributes.payload.count >= place + 4 else { continue }
-                isIPv6Disabled = attributes.payload.host32(at: place) != 0
+                let offset = Self.disableIPv6 * 4
+                guard attributes.kind == IFLA_INET6_CONF, attributes.payload.count >= offset + 4 else { continue }
+                isIPv6Disabled = attributes.payload.host32(at: offset) != 0
             }
         }
     }

@@ -15,7 +15,7 @@ extension PolicyRule {
             switch attributes.kind {
             case FRA_PRIORITY: priority = attributes.word
             case FRA_TABLE: table = attributes.word
-            default: selector.take(attributes)
+            default: selector.add(attributes)
             }
         }
         guard !attributes.isMalformed else { return nil }
@@ -64,7 +64,7 @@ private struct RuleSelector {
         return (isInverted ? ["not"] + sorted : sorted).joined(separator: " ")
     }
 
-    mutating func take(_ attribute: borrowing AttributeReader) {
+    mutating func add(_ attribute: borrowing AttributeReader) {
         switch attribute.kind {
         case FRA_SRC: add("from", attribute.address, length: sourceLength)
         case FRA_DST: add("to", attribute.address, length: destinationLength)

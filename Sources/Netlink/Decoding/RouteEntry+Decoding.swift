@@ -21,20 +21,20 @@ extension RouteEntry {
             prefixLength: Int(body[1]),
             origin: body[5]
         )
-        var leg = RouteLeg(index: 0, flags: LegFlags(rawValue: body.host32(at: 8) & 0xFF))
+        var nexthop = RouteNexthop(index: 0, flags: NexthopFlags(rawValue: body.host32(at: 8) & 0xFF))
         var expiry: Double?
         var attributes = AttributeReader(body, from: 12)
         while attributes.advance() {
             switch rtattr_type_t(UInt32(attributes.kind)) {
             case RTA_DST: destination = attributes.address ?? destination
-            case RTA_OIF: leg.index = attributes.index
-            case RTA_GATEWAY: leg.gateway = attributes.address
-            case RTA_VIA: leg.gateway = attributes.via
+            case RTA_OIF: nexthop.index = attributes.index
+            case RTA_GATEWAY: nexthop.gateway = attributes.address
+            case RTA_VIA: nexthop.gateway = attributes.via
             case RTA_PREFSRC: answer.preferredSource = attributes.address
             case RTA_PRIORITY: answer.metric = attributes.word
             case RTA_TABLE: answer.table = attributes.word
             case RTA_NH_ID: answer.nexthopID = attributes.word
-            case RTA_MULTIPATH: answer.legs = RouteLeg.legs(ofMultipath: attributes.payload)
+            case RTA_MULTIPATH: answer.nexthops = RouteNexthop.nexthops(ofMultipath: attributes.payload)
             case RTA_METRICS: answer.mtu = attributes.maximumSize
             case RTA_CACHEINFO where isClone: expiry = attributes.expiry
             case RTA_CACHEINFO where family == .ipv6: answer.expiresIn = attributes.expiry
@@ -43,35 +43,35 @@ extension RouteEntry {
             }
         }
         guard !attributes.isMalformed, destination.family == family else { return nil }
-        if answer.legs.isEmpty && leg.index > 0 { answer.legs = [leg] }
+        if answer.nexthops.isEmpty && nexthop.index > 0 { answer.nexthops = [nexthop] }
         let isRedirect = isClone && (family == .ipv6 || body.host32(at: 8) & Self.redirected != 0)
         if isRedirect || expiry != nil { answer.exception = RouteException(isRedirect: isRedirect, expiresIn: expiry) }
         self.init(destination: IPPrefix(destination, length: Int(body[1])), answer: answer)
     }
 }
 
-extension RouteLeg {
+extension RouteNexthop {
     /// Reads the `struct rtnexthop` records of `RTA_MULTIPATH`; stops at the first that is not whole.
-    static func legs(ofMultipath bytes: Span<UInt8>) -> [RouteLeg] {
-        var legs: [RouteLeg] = []
+    static func nexthops(ofMultipath bytes: Span<UInt8>) -> [RouteNexthop] {
+        var nexthops: [RouteNexthop] = []
         var start = 0
         while bytes.count - start >= 8 {
             let length = Int(bytes.host16(at: start))
             guard length >= 8, length <= bytes.count - start else { break }
             let record = bytes.extracting(start..<start + length)
-            var leg = RouteLeg(index: record.index(at: 4), flags: LegFlags(rawValue: UInt32(record[2])))
+            var nexthop = RouteNexthop(index: record.index(at: 4), flags: NexthopFlags(rawValue: UInt32(record[2])))
             var attributes = AttributeReader(record, from: 8)
             while attributes.advance() {
                 switch rtattr_type_t(UInt32(attributes.kind)) {
-                case RTA_GATEWAY: leg.gateway = attributes.address
-                case RTA_VIA: leg.gateway = attributes.via
+                case RTA_GATEWAY: nexthop.gateway = attributes.address
+                case RTA_VIA: nexthop.gateway = attributes.via
                 default: break
                 }
             }
-            legs.append(leg)
+            nexthops.append(nexthop)
             start = min(start + (length + 3) & ~3, bytes.count)
         }
-        return legs
+        return nexthops
     }
 }
 
@@ -105,19 +105,19 @@ extension Nexthop {
     init?(decoding body: Span<UInt8>) {
         guard body.count >= 8 else { return nil }
         self.init(id: 0)
-        var leg = RouteLeg(index: 0, flags: LegFlags(rawValue: body.host32(at: 4) & 0xFF))
+        var nexthop = RouteNexthop(index: 0, flags: NexthopFlags(rawValue: body.host32(at: 4) & 0xFF))
         var attributes = AttributeReader(body, from: 8)
         while attributes.advance() {
             switch attributes.kind {
             case NHA_ID: id = attributes.word
-            case NHA_OIF: leg.index = attributes.index
-            case NHA_GATEWAY: leg.gateway = attributes.address
+            case NHA_OIF: nexthop.index = attributes.index
+            case NHA_GATEWAY: nexthop.gateway = attributes.address
             case NHA_BLACKHOLE: isBlackhole = true
             case NHA_GROUP: members = (0..<attributes.payload.count / 8).map { attributes.payload.host32(at: 8 * $0) }
             default: break
             }
         }
         guard !attributes.isMalformed, id > 0 else { return nil }
-        self.leg = leg.index > 0 ? leg : nil
+        self.nexthop = nexthop.index > 0 ? nexthop : nil
     }
 }

@@ -40,7 +40,7 @@ struct EventDecoder {
     private(set) var notices: [KernelNotice] = []
     var statistics = EventStatistics()
 
-    mutating func take(_ datagram: Span<UInt8>, from group: EventGroup?) {
+    mutating func decode(_ datagram: Span<UInt8>, from group: EventGroup?) {
         var messages = MessageReader(datagram)
         while messages.advance() {
             if let group { statistics.messages[group, default: 0] += 1 }

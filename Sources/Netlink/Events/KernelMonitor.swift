@@ -18,11 +18,11 @@ public final class KernelMonitor {
     private var socket: EventSocket
     private var decoder = EventDecoder()
     private var recovery = OverrunRecovery()
-    private var watch: EventLoop.Watch?
+    private var registration: EventLoop.Registration?
     private var resync: EventLoop.Timer?
 
     /// How many datagrams one turn of the loop reads, so that timers and clients get theirs during a storm.
-    private static let turn = 256
+    private static let maximumReads = 256
 
     /// Opens the socket in the network namespace of the calling thread; ``start()`` begins to read.
     /// - Parameters:
@@ -55,8 +55,8 @@ public final class KernelMonitor {
     /// Make the monitor, read all state, then start: nothing is missed.
     /// - Throws: epoll_ctl(2)'s error.
     public func start() throws(Errno) {
-        guard watch == nil else { return }
-        watch = try loop.watch(socket.descriptor, for: .readable, urgent: true) { [unowned self] _ in read() }
+        guard registration == nil else { return }
+        registration = try loop.register(socket.descriptor, for: .readable, urgent: true) { [unowned self] _ in read() }
     }
 
     /// Stops reading; the socket stays open, and ``start()`` goes on.
@@ -68,8 +68,8 @@ public final class KernelMonitor {
 
     /// Stops reading until ``resume()``; the kernel keeps what it says.
     public func pause() {
-        if let watch { loop.unwatch(watch) }
-        watch = nil
+        if let registration { loop.unregister(registration) }
+        registration = nil
     }
 
     /// Goes on after ``pause()``, unless a resync is due, which goes on by itself.
@@ -86,17 +86,17 @@ public final class KernelMonitor {
 
     /// Reads what the kernel has said by now, without waiting for the loop's turn.
     public func poll() {
-        if watch != nil { read() }
+        if registration != nil { read() }
     }
 
     /// Reads one turn's worth of datagrams.
     private func read() {
         let now = clock.boot
         var isOverrun = false
-        reading: for _ in 0..<Self.turn {
+        reading: for _ in 0..<Self.maximumReads {
             let received = socket.receive { datagram, group in
                 recorder?.record(event: datagram, at: now)
-                decoder.take(datagram, from: group)
+                decoder.decode(datagram, from: group)
             }
             switch received {
             case .datagram: continue

@@ -187,7 +187,7 @@ private struct FilterAssembler {
     private var code: [UInt64] = []
     /// Where each label stands.
     private var labels = [Int](repeating: 0, count: Label.allCases.count)
-    private var jumps: [(place: Int, label: Label)] = []
+    private var jumps: [(position: Int, label: Label)] = []
 
     /// `SKF_AD_OFF + SKF_AD_NLATTR`: the place of the attribute that X names, searched from A on; 0 without one.
     private static let attributeSearch = UInt32(bitPattern: -0x1000 + 12)
@@ -199,7 +199,7 @@ private struct FilterAssembler {
     var program: [UInt64] {
         var program = code
         for jump in jumps {
-            program[jump.place] |= UInt64(UInt32(labels[jump.label.rawValue] - jump.place - 1))
+            program[jump.position] |= UInt64(UInt32(labels[jump.label.rawValue] - jump.position - 1))
         }
         return program
     }
@@ -270,9 +270,9 @@ private struct FilterAssembler {
 
     /// Passes the message when the attribute that X points to has these words at these places of its value, or one after
     /// the other.
-    mutating func passIfEqual(_ words: [UInt32], at places: [UInt32]? = nil) {
+    mutating func passIfEqual(_ words: [UInt32], at offsets: [UInt32]? = nil) {
         for (number, word) in words.enumerated() {
-            add(BPF_LD | BPF_IND | BPF_W, 4 + (places?[number] ?? UInt32(4 * number)))
+            add(BPF_LD | BPF_IND | BPF_W, 4 + (offsets?[number] ?? UInt32(4 * number)))
             add(BPF_JMP | BPF_K | BPF_JEQ, word, then: 0, otherwise: UInt64(2 * (words.count - number) - 1))
         }
         finish(.pass)

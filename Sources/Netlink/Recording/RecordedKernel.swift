@@ -89,8 +89,8 @@ public final class RecordedKernel: MessageSource {
             now = max(now, entry.boot)
             switch entry.frame {
             case .event(let datagram):
-                decoder.take(datagram.span, from: nil)
-                takeRestOfBatch(at: entry.boot)
+                decoder.decode(datagram.span, from: nil)
+                decodeRestOfBatch(at: entry.boot)
                 let wall = recording.wall(at: entry.boot)
                 return .events(EventBatch(notices: decoder.drain(), boot: entry.boot, wall: wall))
             case .lost: return .resync(boot: entry.boot)
@@ -102,16 +102,16 @@ public final class RecordedKernel: MessageSource {
     }
 
     /// Datagrams of one batch have the same time.
-    private func takeRestOfBatch(at boot: Duration) {
+    private func decodeRestOfBatch(at boot: Duration) {
         while !isAtEnd, case .event(let datagram) = recording.entries[position + 1].frame,
             recording.entries[position + 1].boot == boot
         {
             position += 1
-            decoder.take(datagram.span, from: nil)
+            decoder.decode(datagram.span, from: nil)
         }
     }
 
-    public func ask(
+    public func request(
         _ question: Question,
         each: (UInt16, Span<UInt8>) -> Bool
     ) throws(NetlinkError) -> Completion {

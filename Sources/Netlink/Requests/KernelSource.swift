@@ -124,7 +124,7 @@ extension KernelSource {
 /// A kernel source that is asked in netlink messages; everything else follows from that.
 public protocol MessageSource: KernelSource {
     /// Asks, and hands over type and body of each message of the answer until `each` returns `false`.
-    func ask(
+    func request(
         _ question: Question,
         each: (UInt16, Span<UInt8>) -> Bool
     ) throws(NetlinkError) -> Completion

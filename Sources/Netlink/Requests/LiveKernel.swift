@@ -26,22 +26,22 @@ public final class LiveKernel: MessageSource {
     }
 
     /// Asks, and hands over each message of the answer until `each` returns `false`.
-    public func ask(
+    public func request(
         _ question: Question,
         each: (UInt16, Span<UInt8>) -> Bool
     ) throws(NetlinkError) -> Completion {
         questions += 1
         guard let recorder else { return try exchange(question, each: each) }
-        var taken: [RecordedMessage] = []
+        var received: [RecordedMessage] = []
         do {
             let completion = try exchange(question) { type, body in
-                taken.append(RecordedMessage(type: type, body: body.array))
+                received.append(RecordedMessage(type: type, body: body.array))
                 return each(type, body)
             }
-            recorder.record(question, answer: taken, .completed(completion))
+            recorder.record(question, answer: received, .completed(completion))
             return completion
         } catch {
-            recorder.record(question, answer: taken, .failed(error.code))
+            recorder.record(question, answer: received, .failed(error.code))
             throw error
         }
     }
@@ -70,16 +70,16 @@ public final class LiveKernel: MessageSource {
         var isWithoutLookups = false
         do {
             if socket.isUsedUp { socket = try RouteSocket(limit: limit) }
-            try socket.exchange(&lookups.batch) { place, code, body in
+            try socket.exchange(&lookups.batch) { position, code, body in
                 guard code == 0 else {
                     let failure = RouteFailure(errno: code)
                     isWithoutLookups = isWithoutLookups || failure.isWithoutLookups
-                    answers[place] = .failure(failure)
+                    answers[position] = .failure(failure)
                     return
                 }
                 guard let answer = RouteEntry(decoding: body)?.answer else { return }
-                areComplete = areComplete && (answer.nexthopID == nil || !answer.legs.isEmpty)
-                answers[place] = answer.verdict
+                areComplete = areComplete && (answer.nexthopID == nil || !answer.nexthops.isEmpty)
+                answers[position] = answer.verdict
             }
         } catch {
             return answers.removeAll()

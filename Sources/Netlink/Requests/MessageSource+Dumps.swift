@@ -55,7 +55,7 @@ extension MessageSource {
         let question = Question.bridgeEntry(hardwareAddress, bridge: bridge)
         if let entry = try? one(question, { BridgeEntry(decoding: $0) }) { return entry.port }
         var port: Int?
-        _ = try ask(.bridgeEntries(bridge: bridge)) { _, body in
+        _ = try request(.bridgeEntries(bridge: bridge)) { _, body in
             if let entry = BridgeEntry(decoding: body), entry.hardwareAddress == hardwareAddress { port = entry.port }
             return true
         }
@@ -85,7 +85,7 @@ extension MessageSource {
         var result = Dump<RouteEntry>([])
         var seen = 0
         do {
-            let completion = try ask(question) { _, body in
+            let completion = try request(question) { _, body in
                 seen += 1
                 guard let entry = RouteEntry(decoding: body) else {
                     result.undecodable += 1
@@ -115,7 +115,7 @@ extension MessageSource {
         var result = Dump<Element>([])
         for attempt in 1...5 {
             result = Dump([])
-            let completion = try ask(question) { _, body in
+            let completion = try request(question) { _, body in
                 if let value = decode(body) {
                     result.values.append(value)
                 } else if question.isOfOurFamilies(body) {
@@ -137,7 +137,7 @@ extension MessageSource {
     ) throws(NetlinkError) -> Element? {
         var result: Element?
         do {
-            _ = try ask(question) { _, body in
+            _ = try request(question) { _, body in
                 result = decode(body)
                 return false
             }

@@ -15,7 +15,7 @@ extension MessageSource {
         if let source = query.source, source.family != query.destination.family { return .failure(.familyUnsupported) }
         var entry: RouteEntry?
         do {
-            _ = try ask(.lookup(query)) { _, body in
+            _ = try request(.lookup(query)) { _, body in
                 entry = RouteEntry(decoding: body)
                 return false
             }
@@ -29,10 +29,10 @@ extension MessageSource {
 
     func resolve(_ answer: RouteAnswer) -> Result<RouteAnswer, RouteFailure> {
         if case .failure(let failure) = answer.verdict { return .failure(failure) }
-        guard let id = answer.nexthopID, answer.legs.isEmpty else { return .success(answer) }
+        guard let id = answer.nexthopID, answer.nexthops.isEmpty else { return .success(answer) }
         do {
             var answer = answer
-            answer.legs = try legs(ofNexthop: id) ?? []
+            answer.nexthops = try nexthops(ofNexthop: id) ?? []
             return .success(answer)
         } catch {
             return .failure(RouteFailure(errno: error.code))
@@ -40,16 +40,16 @@ extension MessageSource {
     }
 
     /// The ways out of a nexthop object or of all members of a group.
-    func legs(ofNexthop id: UInt32) throws(NetlinkError) -> [RouteLeg]? {
+    func nexthops(ofNexthop id: UInt32) throws(NetlinkError) -> [RouteNexthop]? {
         guard let object = try nexthop(id: id) else { return nil }
-        if object.members.isEmpty { return object.leg.map { [$0] } }
-        var legs: [RouteLeg] = []
+        if object.members.isEmpty { return object.nexthop.map { [$0] } }
+        var nexthops: [RouteNexthop] = []
         for member in object.members {
             // Groups do not nest; a member may be gone by now.
-            guard let leg = try nexthop(id: member)?.leg else { continue }
-            legs.append(leg)
+            guard let nexthop = try nexthop(id: member)?.nexthop else { continue }
+            nexthops.append(nexthop)
         }
-        return legs
+        return nexthops
     }
 
     /// Makes the kernel find out whether a neighbour answers; the result comes as an event (rule S52).
@@ -71,10 +71,10 @@ extension MessageSource {
         case .reachable, .stale, .delay:
             guard !isAdministered else { return false }
             let isRouter = entry?.isRouter == true
-            _ = try ask(.setNeighbor(address, index: index, state: .probe, isRouter: isRouter)) { _, _ in true }
+            _ = try request(.setNeighbor(address, index: index, state: .probe, isRouter: isRouter)) { _, _ in true }
         case .failed, .some(.none), nil:
             guard !isAdministered else { return false }
-            _ = try ask(.setNeighbor(address, index: index, state: nil)) { _, _ in true }
+            _ = try request(.setNeighbor(address, index: index, state: nil)) { _, _ in true }
         }
         return true
     }

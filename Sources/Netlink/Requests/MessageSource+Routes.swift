@@ -15,7 +15,7 @@ extension MessageSource {
     ) throws(NetlinkError) -> Dump<RouteEntry> {
         var result = Dump<RouteEntry>([])
         var seen = 0
-        let completion = try ask(.routes(family, type: type)) { _, body in
+        let completion = try request(.routes(family, type: type)) { _, body in
             seen += 1
             if let entry = RouteEntry(decoding: body) {
                 if isWanted(entry) { result.values.append(entry) }

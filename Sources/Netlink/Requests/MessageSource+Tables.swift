@@ -18,7 +18,7 @@ extension MessageSource {
         // How many routes are read for one answer.
         let limit = 10_000
         var seen = 0
-        _ = try ask(.routes(family, table: 254, index: nil)) { _, body in
+        _ = try request(.routes(family, table: 254, index: nil)) { _, body in
             seen += 1
             // Not every kernel keeps to the table that was asked for.
             if let entry = RouteEntry(decoding: body), entry.answer.table == 254, entry.matches(query),
@@ -32,7 +32,7 @@ extension MessageSource {
             return .failure(query.outputInterface == nil ? .noRoute : .unreachable)
         }
         if let failure = answer.type.failure { return .failure(failure) }
-        if let id = answer.nexthopID, answer.legs.isEmpty { answer.legs = try legs(ofNexthop: id) ?? [] }
+        if let id = answer.nexthopID, answer.nexthops.isEmpty { answer.nexthops = try nexthops(ofNexthop: id) ?? [] }
         if query.kind == .decision { try decide(&answer, query) }
         return .success(answer)
     }
@@ -40,14 +40,14 @@ extension MessageSource {
     /// Makes of a table's entry what the kernel would do with one packet: one leg, and a source.
     private func decide(_ answer: inout RouteAnswer, _ query: RouteQuery) throws(NetlinkError) {
         let family = query.destination.family
-        let usable = answer.legs.filter { query.outputInterface == nil || $0.index == query.outputInterface }
-        let leg = usable.first { $0.flags.isDisjoint(with: [.dead, .linkDown]) } ?? usable.first
-        answer.legs = leg.map { [$0] } ?? []
+        let usable = answer.nexthops.filter { query.outputInterface == nil || $0.index == query.outputInterface }
+        let nexthop = usable.first { $0.flags.isDisjoint(with: [.dead, .linkDown]) } ?? usable.first
+        answer.nexthops = nexthop.map { [$0] } ?? []
         answer.prefixLength = family.bitWidth
         if let source = query.source ?? answer.preferredSource {
             answer.preferredSource = source
-        } else if let leg {
-            let own = try addresses().values.filter { $0.index == leg.index && $0.address.family == family }
+        } else if let nexthop {
+            let own = try addresses().values.filter { $0.index == nexthop.index && $0.address.family == family }
             answer.preferredSource = own.min { $0.rank < $1.rank }.flatMap { $0.rank < 4 ? $0.address : nil }
         }
     }
@@ -67,8 +67,8 @@ extension RouteEntry {
     /// Whether the packet in question could go this way.
     fileprivate func matches(_ query: RouteQuery) -> Bool {
         guard destination.contains(query.destination) else { return false }
-        guard let index = query.outputInterface, answer.type == .unicast, !answer.legs.isEmpty else { return true }
-        return answer.legs.contains { $0.index == index }
+        guard let index = query.outputInterface, answer.type == .unicast, !answer.nexthops.isEmpty else { return true }
+        return answer.nexthops.contains { $0.index == index }
     }
 
     fileprivate func isPreferred(to other: RouteEntry) -> Bool {

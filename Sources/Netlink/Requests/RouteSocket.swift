@@ -109,13 +109,15 @@ public struct RouteSocket: ~Copyable {
                 var messages = MessageReader(socket.bytes(count))
                 while messages.advance() {
                     // What an earlier request left behind is passed over, and so is a second answer.
-                    let place = Int(messages.sequence &- first)
-                    guard Int32(messages.type) != NLMSG_NOOP, place < batch.count, isMissing[place] else { continue }
-                    isMissing[place] = false
+                    let position = Int(messages.sequence &- first)
+                    guard Int32(messages.type) != NLMSG_NOOP, position < batch.count, isMissing[position] else {
+                        continue
+                    }
+                    isMissing[position] = false
                     missing -= 1
                     let isError = Int32(messages.type) == NLMSG_ERROR
                     let code = isError ? -Int32(truncatingIfNeeded: messages.body.index(at: 0)) : 0
-                    each(place, isError && code == 0 ? Errno.invalid.rawValue : code, messages.body)
+                    each(position, isError && code == 0 ? Errno.invalid.rawValue : code, messages.body)
                 }
                 if messages.isMalformed { throw .malformedAnswer(request: request) }
             }

@@ -91,7 +91,7 @@ public struct RouteAnswer: Hashable, Sendable {
     /// The ways out; several for multipath.
     ///
     /// Empty for types that do not forward.
-    public var legs: [RouteLeg]
+    public var nexthops: [RouteNexthop]
     /// The source address: the route's own for an `.entry`, the one a packet would get for a `.decision`.
     public var preferredSource: IPAddress?
     /// `RTA_PRIORITY`; lower wins.
@@ -109,9 +109,9 @@ public struct RouteAnswer: Hashable, Sendable {
     /// The numbers of the entry's attributes (`RTA_*`) that this version does not know.
     public var unknownAttributes: [Int] = []
     /// The gateway of a route with one nexthop; `nil` where the destination is on the link.
-    public var onlyGateway: IPAddress? { legs.count == 1 ? legs[0].gateway : nil }
+    public var onlyGateway: IPAddress? { nexthops.count == 1 ? nexthops[0].gateway : nil }
     /// The interface of a route with one nexthop.
-    public var onlyInterface: Int? { legs.count == 1 ? legs[0].index : nil }
+    public var onlyInterface: Int? { nexthops.count == 1 ? nexthops[0].index : nil }
     /// Whether it ran out, and is still there unused.
     public var hasLapsed: Bool { expiresIn.map { $0 <= 0 } ?? false }
 
@@ -120,7 +120,7 @@ public struct RouteAnswer: Hashable, Sendable {
         type: RouteType = .unicast,
         table: UInt32 = 254,
         prefixLength: Int = 0,
-        legs: [RouteLeg] = [],
+        nexthops: [RouteNexthop] = [],
         preferredSource: IPAddress? = nil,
         metric: UInt32 = 0,
         nexthopID: UInt32? = nil,
@@ -130,7 +130,7 @@ public struct RouteAnswer: Hashable, Sendable {
         self.type = type
         self.table = table
         self.prefixLength = prefixLength
-        self.legs = legs
+        self.nexthops = nexthops
         self.preferredSource = preferredSource
         self.metric = metric
         self.nexthopID = nexthopID
@@ -196,7 +196,7 @@ public enum ConnectAnswer: Hashable, Sendable {
     case refused
 }
 
-public struct RouteLeg: Hashable, Sendable {
+public struct RouteNexthop: Hashable, Sendable {
     /// The interface packets leave by.
     public var index: Int
     /// The router packets are handed to; `nil` when the destination is on the link.
@@ -205,10 +205,10 @@ public struct RouteLeg: Hashable, Sendable {
     /// (RFC 8950).
     public var gateway: IPAddress?
     /// The RTNH_F_* bits.
-    public var flags: LegFlags
+    public var flags: NexthopFlags
 
     /// Describes a live nexthop unless flags say otherwise.
-    public init(index: Int, gateway: IPAddress? = nil, flags: LegFlags = []) {
+    public init(index: Int, gateway: IPAddress? = nil, flags: NexthopFlags = []) {
         self.index = index
         self.gateway = gateway
         self.flags = flags
@@ -216,16 +216,16 @@ public struct RouteLeg: Hashable, Sendable {
 }
 
 /// The RTNH_F_* bits of a nexthop, linux/rtnetlink.h.
-public struct LegFlags: OptionSet, Hashable, Sendable {
+public struct NexthopFlags: OptionSet, Hashable, Sendable {
     public let rawValue: UInt32
     /// Makes a set from the kernel's bits.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
     /// `RTNH_F_DEAD`: not used.
-    public static let dead = LegFlags(rawValue: 0x1)
+    public static let dead = NexthopFlags(rawValue: 0x1)
     /// `RTNH_F_ONLINK`: the gateway counts as being on the link.
-    public static let onLink = LegFlags(rawValue: 0x4)
+    public static let onLink = NexthopFlags(rawValue: 0x4)
     /// `RTNH_F_LINKDOWN`: the link has no carrier.
-    public static let linkDown = LegFlags(rawValue: 0x10)
+    public static let linkDown = NexthopFlags(rawValue: 0x10)
 }
 
 /// What is done with packets that match a route (`rtm_type`, linux/rtnetlink.h).

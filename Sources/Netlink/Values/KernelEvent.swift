@@ -154,7 +154,7 @@ public struct PolicyRule: Hashable, Sendable {
     public var unknownAttributes: [Int]
 
     /// Whether it asks for the protocol or the ports of packets.
-    public var asksForTransport: Bool {
+    public var selectsByTransport: Bool {
         selector.split(separator: " ").contains { ["ipproto", "sport", "dport"].contains($0) }
     }
 

@@ -16,13 +16,13 @@ public struct RouteEntry: Hashable, Sendable {
 public struct Nexthop: Hashable, Sendable {
     public var id: UInt32
     /// The way out; `nil` for a group and for one that drops packets.
-    public var leg: RouteLeg?
+    public var nexthop: RouteNexthop?
     public var members: [UInt32]
     public var isBlackhole: Bool
 
-    public init(id: UInt32, leg: RouteLeg? = nil, members: [UInt32] = [], isBlackhole: Bool = false) {
+    public init(id: UInt32, nexthop: RouteNexthop? = nil, members: [UInt32] = [], isBlackhole: Bool = false) {
         self.id = id
-        self.leg = leg
+        self.nexthop = nexthop
         self.members = members
         self.isBlackhole = isBlackhole
     }

@@ -21,8 +21,8 @@ struct QuestionBatch {
 
     /// Gives the messages numbers in their order.
     mutating func number(from first: UInt32) {
-        for (place, start) in starts.enumerated() {
-            let number = (first &+ UInt32(place)).littleEndian
+        for (position, start) in starts.enumerated() {
+            let number = (first &+ UInt32(position)).littleEndian
             for byte in 0..<4 { bytes[start + 8 + byte] = UInt8(truncatingIfNeeded: number >> (8 * UInt32(byte))) }
         }
     }

@@ -85,7 +85,7 @@ final class BrowseSession: EngineSession {
     }
 
     private func appeared(_ instance: DomainName, on name: String, _ index: Int, text: NWTXTRecord?) {
-        let type = engines.paths.core?.judge.type(of: index) ?? .other
+        let type = engines.paths.core?.classifier.type(of: index) ?? .other
         let interface = NWInterface(name: name, index: index, type: NWInterface.InterfaceType(type))
         guard filter.allows(interface), let service = question.service(instance) else { return }
         sink(.appeared(service, interface, text))

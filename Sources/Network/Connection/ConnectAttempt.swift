@@ -19,7 +19,7 @@ final class ConnectAttempt {
     private var number: Int32 = -1
     private var began = Duration.zero
     private var hasWaited = false
-    private var registration: EventLoop.Watch?
+    private var registration: EventLoop.Registration?
     private var limit: EventLoop.Timer?
     private var completion: (Outcome) -> Void = { _ in }
 
@@ -52,7 +52,7 @@ final class ConnectAttempt {
                 _ = try Self.checked(code)
                 return succeed()
             }
-            registration = try engines.loop.watch(number, for: .writable) { [unowned self] _ in finish() }
+            registration = try engines.loop.register(number, for: .writable) { [unowned self] _ in finish() }
             limit = settings.attemptLimit.map { time in
                 engines.loop.schedule(after: time) { [unowned self] in fail(.timedOut) }
             }
@@ -68,7 +68,7 @@ final class ConnectAttempt {
 
     /// Cancels; no more events.
     func cancel() {
-        if let registration { engines.loop.unwatch(registration) }
+        if let registration { engines.loop.unregister(registration) }
         if let limit { engines.loop.cancel(limit) }
         (registration, limit) = (nil, nil)
         if number >= 0 { _ = Glibc.close(number) }
@@ -176,7 +176,7 @@ final class ConnectAttempt {
             nwp_flow_abort(number)
             return fail(Errno(ECONNREFUSED))
         }
-        if let registration { engines.loop.unwatch(registration) }
+        if let registration { engines.loop.unregister(registration) }
         registration = nil
         let open = number
         number = -1

@@ -240,7 +240,7 @@ final class ConnectionSession: EngineSession, PathFollower {
     /// The route evaluator, while the kernel can be queried.
     var routeEvaluator: FlowRouteEvaluator? {
         let paths = engines.paths
-        return paths.core.map { FlowRouteEvaluator(state: $0.state, classifier: $0.judge, lookup: paths.lookup) }
+        return paths.core.map { FlowRouteEvaluator(state: $0.state, classifier: $0.classifier, lookup: paths.lookup) }
     }
 
     private var currentPath: SharedPath {

@@ -38,7 +38,7 @@ struct FlowRouteEvaluator {
     /// Links and addresses.
     let state: KernelState
     /// What interfaces are.
-    let classifier: InterfaceJudge
+    let classifier: InterfaceClassifier
     /// Queries the forwarding table; `nil` when it cannot be queried.
     let lookup: (RouteQuery) -> Result<RouteAnswer, RouteFailure>?
 
@@ -110,7 +110,7 @@ struct FlowRouteEvaluator {
     private func output(to end: SocketEnd, by index: Int? = nil) -> Int? {
         let bound = index ?? (end.scope == 0 ? nil : Int(end.scope))
         guard case .success(let answer) = lookup(RouteQuery(end.address, kind: .decision, outputInterface: bound)),
-            let nexthop = answer.legs.first, nexthop.flags.isDisjoint(with: [.dead, .linkDown]),
+            let nexthop = answer.nexthops.first, nexthop.flags.isDisjoint(with: [.dead, .linkDown]),
             let link = state.links[nexthop.index], link.isUsable
         else { return nil }
         return nexthop.index

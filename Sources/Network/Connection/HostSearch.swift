@@ -15,7 +15,7 @@ internal import LinuxIO
     private let loop: EventLoop
     private let completion: (Outcome) -> Void
     private var raw: OpaquePointer?
-    private var registration: EventLoop.Watch?
+    private var registration: EventLoop.Registration?
     private var retry: EventLoop.Timer?
 
     /// How long it waits for one of the few threads that look up.
@@ -38,7 +38,7 @@ internal import LinuxIO
 
     /// Gives up; a running lookup ends by itself.
     func cancel() {
-        if let registration { loop.unwatch(registration) }
+        if let registration { loop.unregister(registration) }
         if let retry { loop.cancel(retry) }
         (registration, retry) = (nil, nil)
         guard let raw = unsafe raw else { return }
@@ -52,7 +52,7 @@ internal import LinuxIO
         unsafe self.raw = raw
         do throws(Errno) {
             guard descriptor >= 0 else { throw Errno(descriptor) }
-            registration = try loop.watch(descriptor, for: .readable) { [weak self] _ in self?.finish(port: port) }
+            registration = try loop.register(descriptor, for: .readable) { [weak self] _ in self?.finish(port: port) }
         } catch .again {
             retry = loop.schedule(after: Self.pause) { [weak self] in
                 self?.retry = nil

@@ -130,8 +130,8 @@ final class PathHub {
     }
 
     private var loopback: PathInterface? {
-        guard let core, let link = core.state.links.values.first(where: core.judge.isLoopback) else { return nil }
-        return PathInterface(name: link.name, index: link.index, type: core.judge.type(of: link))
+        guard let core, let link = core.state.links.values.first(where: core.classifier.isLoopback) else { return nil }
+        return PathInterface(name: link.name, index: link.index, type: core.classifier.type(of: link))
     }
 
     /// Queries the kernel where a packet would go, while the path is followed.
@@ -201,14 +201,14 @@ final class PathHub {
         guard policies != engine.core.settings.policy.monitors else { return }
         var settings = engine.core.settings
         settings.policy.monitors = policies
-        engine.take(settings)
+        engine.apply(settings)
     }
 
     /// What is published of a question; one that is new to the engine is evaluated now.
     private func answer(to question: PathQuestion) -> Path {
         guard let engine = system?.engine else { return Path() }
         if let state = engine.core.monitor(named: question.name), let path = state.tracker.current { return path }
-        let evaluator = PathEvaluator(engine.core.judge)
+        let evaluator = PathEvaluator(engine.core.classifier)
         return evaluator.evaluate(question.policy, table: engine.table, at: loop.clock.boot).path
     }
 }

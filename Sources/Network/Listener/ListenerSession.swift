@@ -28,7 +28,7 @@ final class ListenerSession: EngineSession {
     private let admit: () -> Bool
     private var number: Int32 = -1
     private var path: String?
-    private var registration: EventLoop.Watch?
+    private var registration: EventLoop.Registration?
     private var pause: EventLoop.Timer?
     private var datagrams: DatagramPort?
     /// Who lets clients of DTLS in; `nil` for other protocols.
@@ -92,7 +92,7 @@ final class ListenerSession: EngineSession {
         datagrams = nil
         if let pause { engines.loop.cancel(pause) }
         pause = nil
-        if let registration { engines.loop.unwatch(registration) }
+        if let registration { engines.loop.unregister(registration) }
         registration = nil
         if number >= 0 { _ = Glibc.close(number) }
         number = -1
@@ -203,7 +203,7 @@ final class ListenerSession: EngineSession {
 
     private func listen() throws(Errno) {
         guard Glibc.listen(number, Self.backlog) == 0 else { throw .current }
-        registration = try engines.loop.watch(number, for: .readable) { [unowned self] _ in acceptAll() }
+        registration = try engines.loop.register(number, for: .readable) { [unowned self] _ in acceptAll() }
     }
 
     // MARK: - Accepting
@@ -230,7 +230,7 @@ final class ListenerSession: EngineSession {
     /// Gives back what ``admit`` counted.
     var release: () -> Void = {}
 
-    private func rest(_ error: Errno, _ registration: EventLoop.Watch) {
+    private func rest(_ error: Errno, _ registration: EventLoop.Registration) {
         guard error != .again else { return }
         // No descriptor is free: others close theirs before long.
         try? engines.loop.change(registration, to: [])
@@ -275,7 +275,7 @@ final class ListenerSession: EngineSession {
     /// Whether parameters allow a connection between these ends.
     private func isWanted(local: SocketEnd?, remote: SocketEnd?) -> Bool {
         guard settings.limitsPath || settings.values.acceptLocalOnly, let core = engines.paths.core else { return true }
-        let evaluator = FlowRouteEvaluator(state: core.state, classifier: core.judge, lookup: engines.paths.lookup)
+        let evaluator = FlowRouteEvaluator(state: core.state, classifier: core.classifier, lookup: engines.paths.lookup)
         if settings.values.acceptLocalOnly, let remote, !evaluator.isOnLink(remote) { return false }
         let route = evaluator.route(local: local, remote: remote)
         guard settings.limitsPath, let interface = route.interface else { return true }

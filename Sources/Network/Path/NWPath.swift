@@ -77,7 +77,7 @@ public struct NWPath: Hashable, Sendable {
         switch model.reason {
         case .rfkillWifi: .wifiDenied
         case .rfkillWwan: .cellularDenied
-        case .policy where model.subject?.demand == "require_vpn": .vpnInactive
+        case .policy where model.subject?.requirement == "require_vpn": .vpnInactive
         default: .notAvailable
         }
     }

@@ -58,7 +58,7 @@ final class DatagramPort {
     private let buffer: ReadBuffer
     private let prepare: (Int32, _ isIPv6: Bool) throws(Errno) -> Void
     private let number: Int32
-    private var registration: EventLoop.Watch?
+    private var registration: EventLoop.Registration?
     private var peers: [Pair: PeerFlow] = [:]
     private var isWriting = false
 
@@ -77,7 +77,8 @@ final class DatagramPort {
         self.buffer = buffer
         self.prepare = prepare
         do throws(Errno) {
-            registration = try loop.watch(number, for: .readable) { [weak self] readiness in self?.handle(readiness) }
+            registration = try loop.register(number, for: .readable) { [weak self] readiness in self?.handle(readiness)
+            }
         } catch {
             _ = Glibc.close(number)
             throw error
@@ -125,7 +126,7 @@ final class DatagramPort {
 
     private func close() {
         guard let registration else { return }
-        loop.unwatch(registration)
+        loop.unregister(registration)
         self.registration = nil
         _ = Glibc.close(number)
     }

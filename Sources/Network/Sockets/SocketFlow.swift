@@ -19,7 +19,7 @@ final class SocketFlow: Flow {
     private let descriptor: SharedDescriptor
     private let number: Int32
     private let isInternet: Bool
-    private var registration: EventLoop.Watch?
+    private var registration: EventLoop.Registration?
     private var registeredEvents: EventLoop.Interest = []
     /// What TCP does not count: datagrams, and bytes of unix sockets.
     private var counted = TransferCounts.Transport()
@@ -42,7 +42,7 @@ final class SocketFlow: Flow {
         descriptor = SharedDescriptor(owning: number)
         local = isInternet ? Self.end(of: number, isPeer: false) : nil
         self.remote = isInternet ? remote ?? Self.end(of: number, isPeer: true) : nil
-        registration = try loop.watch(number, for: []) { [weak self] readiness in self?.handle(readiness) }
+        registration = try loop.register(number, for: []) { [weak self] readiness in self?.handle(readiness) }
     }
 
     deinit { close(isAbrupt: false) }
@@ -117,7 +117,7 @@ final class SocketFlow: Flow {
 
     func close(isAbrupt: Bool) {
         guard let registration else { return descriptor.close() }
-        loop.unwatch(registration)
+        loop.unregister(registration)
         self.registration = nil
         if isAbrupt {
             nwp_flow_abort(number)
@@ -143,6 +143,6 @@ final class SocketFlow: Flow {
         guard !readiness.isDisjoint(with: [.peerClosed, .failed]), let registration, registeredEvents.isEmpty else {
             return
         }
-        loop.unwatch(registration)
+        loop.unregister(registration)
     }
 }

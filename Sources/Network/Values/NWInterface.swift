@@ -134,7 +134,7 @@ extension NWInterface {
         var state = KernelState()
         _ = state.replace(links: links, addresses: [], at: .zero)
         guard let link = state.links[index] else { return nil }
-        let type = InterfaceJudge(state: state).type(of: link)
+        let type = InterfaceClassifier(state: state).type(of: link)
         self.init(name: link.name, index: index, type: InterfaceType(type))
     }
 }

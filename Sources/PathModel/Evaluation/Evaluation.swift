@@ -10,7 +10,7 @@ public struct Evaluation: Hashable, Sendable {
     /// When to evaluate again even if nothing is heard, as time since boot; `nil` when nothing is known to run out.
     public var nextCheck: Duration?
     /// The neighbours whose entries matter, also those that made a path unsatisfied.
-    public var neighbors: NeighborDemand
+    public var neighbors: NeighborDependencies
     public var lookups: Int
     /// Addresses whose routes the path rests on although their prefixes may be long (rule S3).
     public var restsOn: Set<IPAddress>
@@ -21,7 +21,7 @@ public struct Evaluation: Hashable, Sendable {
         path: Path,
         expiries: [Expiry] = [],
         nextCheck: Duration? = nil,
-        neighbors: NeighborDemand = NeighborDemand(),
+        neighbors: NeighborDependencies = NeighborDependencies(),
         lookups: Int = 0,
         restsOn: Set<IPAddress> = [],
         outdatedLinks: Set<Int> = []

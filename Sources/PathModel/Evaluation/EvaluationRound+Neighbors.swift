@@ -6,37 +6,41 @@ internal import Netlink
 /// Where the kernel chooses by what it knows of neighbours (rules S53, S54).
 extension EvaluationRound {
     /// Takes those nexthops that the kernel's knowledge of neighbours leaves, and asks for what that rests on.
-    mutating func considerNeighbors(of choice: inout RouteChoice, with queries: inout RouteSurvey) {
+    mutating func considerNeighbors(of choice: inout RouteChoice, with queries: inout RouteQueries) {
         guard choice.entry.type == .unicast, choice.entry.prefixLength == 0 else { return }
         let family = choice.destination.family
         let defaults = queries.defaultRoutes(family, table: choice.entry.table).filter { $0.type == .unicast }
         guard family == .ipv4 else {
             noteLapsed(defaults)
             // The entry is one of the defaults.
-            if defaults.count > 1 || choice.legs.count > 1 {
+            if defaults.count > 1 || choice.nexthops.count > 1 {
                 queries.neighbors.rivals.formUnion(keys(of: defaults + [choice.entry]))
             }
-            return leaveOutSilentLegs(of: &choice)
+            return excludeSilentNexthops(of: &choice)
         }
         // Bound packets take the first one.
         guard queries.bound == nil else { return }
         let equals = defaults.filter { route in
-            route.metric == choice.entry.metric && !route.legs.allSatisfy { $0.flags.contains(.dead) }
+            route.metric == choice.entry.metric && !route.nexthops.allSatisfy { $0.flags.contains(.dead) }
         }
-        guard equals.count > 1, let turns = EqualDefaults(equals.map(\.legs)) else { return }
+        guard equals.count > 1, let rotation = EqualDefaults(equals.map(\.nexthops)) else { return }
         queries.neighbors.rivals.formUnion(keys(of: equals))
-        let taken = turns.taken { classifier.state.neighborState($0) }
-        choice.takesTurns = taken.count > 1
-        if choice.takesTurns { choice.datagramsDiffer = false }
-        choice.entry.legs = taken.flatMap { equals[$0].legs }
+        let selected = rotation.selected { classifier.state.neighborState($0) }
+        choice.alternates = selected.count > 1
+        if choice.alternates { choice.datagramsDiffer = false }
+        choice.entry.nexthops = selected.flatMap { equals[$0].nexthops }
     }
 
     /// IPv6 does not take a nexthop whose router is known not to answer while there is another (`rt6_score_route`).
-    private func leaveOutSilentLegs(of choice: inout RouteChoice) {
-        guard choice.entry.legs.count > 1 else { return }
-        let isSilent = choice.entry.legs.map { leg in leg.router.map { classifier.state.neighborState($0) } == .failed }
+    private func excludeSilentNexthops(of choice: inout RouteChoice) {
+        guard choice.entry.nexthops.count > 1 else { return }
+        let isSilent = choice.entry.nexthops.map { nexthop in
+            nexthop.router.map { classifier.state.neighborState($0) } == .failed
+        }
         guard isSilent.contains(false) else { return }
-        for place in isSilent.indices where isSilent[place] { choice.entry.legs[place].flags.insert(.dead) }
+        for position in isSilent.indices where isSilent[position] {
+            choice.entry.nexthops[position].flags.insert(.dead)
+        }
     }
 
     /// A route of a router advertisement that ran out stays in the table for up to half a minute, unused; when its router
@@ -46,17 +50,18 @@ extension EvaluationRound {
     }
 
     /// Whether a default route has no router on a link where each destination has to answer itself (rule S52).
-    func isOnLinkDefault(_ leg: RouteLeg, of answer: RouteAnswer, _ family: AddressFamily) -> Bool {
-        guard leg.gateway == nil, let link = classifier.state.links[leg.index] else { return false }
+    func isOnLinkDefault(_ nexthop: RouteNexthop, of answer: RouteAnswer, _ family: AddressFamily) -> Bool {
+        guard nexthop.gateway == nil, let link = classifier.state.links[nexthop.index] else { return false }
         return answer.prefixLength <= RoutePoll.longestPrefix(family)
             && link.flags.isDisjoint(with: [.noARP, .pointToPoint, .loopback])
     }
 
     /// Whether destinations beyond such a link did not answer when packets went there, and none did; `bound` is the interface
     /// that packets are bound to.
-    func isUnanswered(_ leg: RouteLeg, of uplink: Uplink, bound: Int?, with queries: inout RouteSurvey) -> Bool {
-        let (family, index) = (uplink.family, leg.index)
-        guard isOnLinkDefault(leg, of: uplink.answer, family) else { return false }
+    func isUnanswered(_ nexthop: RouteNexthop, of uplink: Uplink, bound: Int?, with queries: inout RouteQueries) -> Bool
+    {
+        let (family, index) = (uplink.family, nexthop.index)
+        guard isOnLinkDefault(nexthop, of: uplink.answer, family) else { return false }
         let servers = classifier.facts.dns.servers + (classifier.facts.dns.upstream ?? [])
         let destinations = [uplink.probe] + servers.map(\.address.address.unmapped)
         // Where packets do not match the default route, but a longer prefix: what answers there says nothing of others.
@@ -73,7 +78,7 @@ extension EvaluationRound {
             case .success(let choice) where choice.entry.prefixLength > uplink.answer.prefixLength:
                 nearer.append(IPPrefix(address, length: choice.entry.prefixLength))
                 return false
-            case .success(let choice): return choice.legs.contains { $0.index == index }
+            case .success(let choice): return choice.nexthops.contains { $0.index == index }
             // It cannot be looked up, as where a recording lacks the answer.
             case .failure(let refusal): return if case .other = refusal.failure { true } else { false }
             }
@@ -89,7 +94,7 @@ extension EvaluationRound {
         }
     }
 
-    private func keys(of routes: [RouteAnswer]) -> [NeighborKey] { routes.flatMap { $0.legs.compactMap(\.router) } }
+    private func keys(of routes: [RouteAnswer]) -> [NeighborKey] { routes.flatMap { $0.nexthops.compactMap(\.router) } }
 }
 
 /// IPv4 defaults of one metric, among which the kernel looks for one whose router answers (`fib_select_default`).
@@ -102,39 +107,39 @@ struct EqualDefaults {
     private let routers: [NeighborKey?]
 
     /// Compares routes of one table and metric that are not dead; `nil` where the kernel takes the first one.
-    init?(_ routes: [[RouteLeg]]) {
+    init?(_ routes: [[RouteNexthop]]) {
         // A multipath route, or one without a router, is taken as it is when it comes first.
         guard let first = routes.first, first.count == 1, first[0].gateway != nil else { return nil }
         routers = routes.map { $0.first?.router }
     }
 
     /// Which of the routes packets take, one after the other, while neighbours are in these states.
-    func taken(_ state: (NeighborKey) -> NeighborState) -> [Int] {
+    func selected(_ state: (NeighborKey) -> NeighborState) -> [Int] {
         let states = routers.map { $0.map(state) }
-        var taken: Set<Int> = []
+        var selected: Set<Int> = []
         for start in -1..<routers.count {
             var last = start
             // After as many packets as there are routes, where it began is forgotten.
             for packet in 0...(2 * routers.count + 2) {
-                let place = Self.next(after: &last, states)
-                if packet > routers.count { taken.insert(place) }
+                let position = Self.next(after: &last, states)
+                if packet > routers.count { selected.insert(position) }
             }
         }
-        return taken.sorted()
+        return selected.sorted()
     }
 
     /// The route of the next packet, by the one of the last.
     private static func next(after last: inout Int, _ states: [NeighborState?]) -> Int {
         var resort = -1
         var order = -1
-        for (place, state) in states.enumerated() {
+        for (position, state) in states.enumerated() {
             guard let state else { continue }
             order += 1
             let isTrusted = state == .reachable || state == .none
             let isValid = !isTrusted && state != .incomplete && state != .failed
             if isTrusted || isValid && order != last {
                 last = order
-                return place
+                return position
             }
             if isValid || resort < 0 && order > last && state != .incomplete { resort = order }
         }
@@ -150,7 +155,7 @@ extension Neighbor {
     }
 }
 
-extension RouteLeg {
+extension RouteNexthop {
     /// The router as a neighbour.
     var router: NeighborKey? { gateway.map { NeighborKey(index: index, address: $0) } }
 }

@@ -12,37 +12,37 @@ extension EvaluationRound {
         var group: Int
     }
 
-    mutating func path(with survey: inout RouteSurvey) -> PathFields {
-        let ways = openWays
-        let inUse = interfacesInUse(ways)
+    mutating func path(with queries: inout RouteQueries) -> PathFields {
+        let uplinks = openUplinks
+        let inUse = interfacesInUse(uplinks)
         var path = PathFields()
         path.interfaces.reserveCapacity(inUse.count + others.count)
         for used in inUse { path.interfaces.append(used.interface) }
         for other in others where other.receives { path.interfaces.append(classifier.pathInterface(other.link)) }
-        for way in ways {
-            let found = familyPath(way, inUse)
-            if way.family == .ipv4 { path.ipv4 = found } else { path.ipv6 = found }
+        for uplink in uplinks {
+            let found = familyPath(uplink, inUse)
+            if uplink.family == .ipv4 { path.ipv4 = found } else { path.ipv6 = found }
         }
-        path.dns = DNSJudge(interfaces: classifier, strandedTunnels: strandedTunnels).judge(with: &survey)
+        path.dns = DNSEvaluator(interfaces: classifier, strandedTunnels: strandedTunnels).evaluate(with: &queries)
         guard let first = inUse.first else {
             (path.reason, path.subject) = unsatisfiedReason()
             path.status = canConnect ? .requiresConnection : .unsatisfied
-            if datagramsLeave(with: &survey) { path.warnings = [.datagramsDiffer] }
+            if datagramsLeave(with: &queries) { path.warnings = [.datagramsDiffer] }
             return path
         }
         path.status = .satisfied
         path.reason = nil
-        for way in ways where !way.warnings.isEmpty { path.warnings += way.warnings }
+        for uplink in uplinks where !uplink.warnings.isEmpty { path.warnings += uplink.warnings }
         if !path.warnings.isEmpty { path.warnings = PathWarning.allCases.filter(path.warnings.contains) }
         var payer = first.link
         var type = first.interface.type
         for used in inUse where classifier.isTunnel(used.link) {
-            guard case .link(let below) = underlay(of: used.link, with: &survey) else { continue }
+            guard case .link(let below) = underlay(of: used.link, with: &queries) else { continue }
             let typeBelow = classifier.type(of: below)
             if used.link.index == first.link.index { (payer, type) = (below, typeBelow) }
             if !path.underlyingTypes.contains(typeBelow) { path.underlyingTypes.append(typeBelow) }
         }
-        let cost = CostJudge(judge: classifier)
+        let cost = CostEvaluator(classifier: classifier)
         let own = classifier.decision(for: first.link)
         path.isExpensive = own?.isExpensive ?? cost.isExpensive(payer, type)
         path.isConstrained = own?.isConstrained ?? cost.isConstrained(payer)
@@ -52,30 +52,30 @@ extension EvaluationRound {
 
     /// Whether datagrams leave although connections do not: where a rule refuses these, or, of IPv4, where no connect(2) went
     /// before, and packets from their source are refused.
-    private func datagramsLeave(with queries: inout RouteSurvey) -> Bool {
+    private func datagramsLeave(with queries: inout RouteQueries) -> Bool {
         for family in AddressFamily.allCases where queries.transport != nil {
             guard case .refused(_, let probe?) = findings[family] else { continue }
             for transport in [Transport.quic, .dns] {
-                let legs = try? queries.asking(as: transport) { $0.connect(probe) }.get().legs
-                if legs?.contains(where: isLive) ?? false { return true }
+                let nexthops = try? queries.querying(as: transport) { $0.connect(probe) }.get().nexthops
+                if nexthops?.contains(where: isLive) ?? false { return true }
             }
         }
         guard case .refused(let refusal) = outcomes[.ipv4], refusal.source != nil,
-            case .refused(_, let probe?) = findings[.ipv4], let answer = try? queries.ask(probe, .decision).get()
+            case .refused(_, let probe?) = findings[.ipv4], let answer = try? queries.lookup(probe, .decision).get()
         else { return false }
-        return answer.type == .unicast && answer.legs.contains(where: isLive)
+        return answer.type == .unicast && answer.nexthops.contains(where: isLive)
     }
 
     /// The interfaces in use: for both families first, then for IPv4, then for IPv6 (rule S17).
-    private func interfacesInUse(_ ways: [Uplink]) -> [Used] {
+    private func interfacesInUse(_ uplinks: [Uplink]) -> [Used] {
         var found: [Used] = []
-        for way in ways {
-            for leg in way.live {
-                if let place = found.firstIndex(where: { $0.interface.index == leg.index }) {
+        for uplink in uplinks {
+            for nexthop in uplink.live {
+                if let position = found.firstIndex(where: { $0.interface.index == nexthop.index }) {
                     // IPv4 comes first, so that only IPv6 can make it both.
-                    if way.family == .ipv6 && found[place].group == 1 { found[place].group = 0 }
-                } else if let link = classifier.state.links[leg.index] {
-                    let group = way.family == .ipv4 ? 1 : 2
+                    if uplink.family == .ipv6 && found[position].group == 1 { found[position].group = 0 }
+                } else if let link = classifier.state.links[nexthop.index] {
+                    let group = uplink.family == .ipv4 ? 1 : 2
                     found.append(Used(link: link, interface: classifier.pathInterface(link), group: group))
                 }
             }
@@ -88,20 +88,22 @@ extension EvaluationRound {
     }
 
     /// How packets of one family leave, in words for others (rule S34).
-    private func familyPath(_ way: Uplink, _ inUse: [Used]) -> FamilyPath? {
-        guard let source = way.source else { return nil }
+    private func familyPath(_ uplink: Uplink, _ inUse: [Used]) -> FamilyPath? {
+        guard let source = uplink.source else { return nil }
         var interfaces: [PathInterface] = []
         var gateways: [Gateway] = []
-        for leg in way.live {
-            guard let interface = inUse.first(where: { $0.interface.index == leg.index })?.interface else { continue }
-            if !interfaces.contains(where: { $0.index == leg.index }) { interfaces.append(interface) }
-            guard let address = leg.gateway else { continue }
+        for nexthop in uplink.live {
+            guard let interface = inUse.first(where: { $0.interface.index == nexthop.index })?.interface else {
+                continue
+            }
+            if !interfaces.contains(where: { $0.index == nexthop.index }) { interfaces.append(interface) }
+            guard let address = nexthop.gateway else { continue }
             let gateway = Gateway(
                 address: ScopedAddress(address, scope: interface.name),
                 interface: interface.name,
-                family: way.family,
-                metric: way.answer.metric,
-                isReachable: leg.router.flatMap(classifier.state.isReachable)
+                family: uplink.family,
+                metric: uplink.answer.metric,
+                isReachable: nexthop.router.flatMap(classifier.state.isReachable)
             )
             if !gateways.contains(gateway) { gateways.append(gateway) }
         }
@@ -109,9 +111,9 @@ extension EvaluationRound {
             interfaces: interfaces,
             gateways: gateways,
             source: source,
-            otherSources: way.otherSources,
-            isOnLink: way.live.allSatisfy { isOnLinkDefault($0, of: way.answer, way.family) },
-            isUnanswered: way.isUnanswered
+            otherSources: uplink.otherSources,
+            isOnLink: uplink.live.allSatisfy { isOnLinkDefault($0, of: uplink.answer, uplink.family) },
+            isUnanswered: uplink.isUnanswered
         )
     }
 
@@ -123,7 +125,7 @@ extension EvaluationRound {
             guard let link = classifier.state.links[index] else {
                 return !view.isConstrained && view.monitor.outputInterface == nil
             }
-            return view.unmetDemand(of: link) == nil && view.covers(link)
+            return view.unmetRequirement(of: link) == nil && view.covers(link)
         }
     }
 }

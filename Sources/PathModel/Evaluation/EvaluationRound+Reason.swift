@@ -7,25 +7,25 @@ internal import Netlink
 struct ReasonCandidate {
     let index: Int
     let type: InterfaceType
-    let shortcoming: Shortcoming?
-    var works: Bool { shortcoming == nil }
+    let unusableReason: UnusableReason?
+    var works: Bool { unusableReason == nil }
     /// 0 for hardware and what the operator or the past vouches for, 1 for what containers use, 2 for tunnels.
     let tier: Int
     private let order: (Int, Int, Int, Int, Int, Int)
 
     /// Ranks a link; `isKnown` tells whether it carried traffic before, or must.
-    init(link: Link, type: InterfaceType, shortcoming: Shortcoming?, tier: Int, isKnown: Bool) {
+    init(link: Link, type: InterfaceType, unusableReason: UnusableReason?, tier: Int, isKnown: Bool) {
         index = link.index
         self.type = type
-        self.shortcoming = shortcoming
+        self.unusableReason = unusableReason
         self.tier = tier
-        let progress = Self.progress(shortcoming)
+        let progress = Self.progress(unusableReason)
         order = (tier, progress >= 5 ? 0 : 1, isKnown ? 0 : 1, -progress, type.rank, link.index)
     }
 
     /// How far an interface got; more is further.
-    private static func progress(_ shortcoming: Shortcoming?) -> Int {
-        switch shortcoming {
+    private static func progress(_ unusableReason: UnusableReason?) -> Int {
+        switch unusableReason {
         case nil, .noRoute: 7
         case .dadPending: 6
         case .noAddress: 5
@@ -50,23 +50,23 @@ extension EvaluationRound {
         }
         let ordered = AddressFamily.allCases.compactMap { outcomes[$0] }
         for outcome in ordered {
-            if case .silent(let way) = outcome { return (.gatewayUnreachable, subject(of: way)) }
+            if case .silent(let uplink) = outcome { return (.gatewayUnreachable, subject(of: uplink)) }
         }
-        let demand = ordered.compactMap { outcome in
-            if case .forbidden(_, let demand) = outcome { demand } else { nil }
+        let requirement = ordered.compactMap { outcome in
+            if case .forbidden(_, let requirement) = outcome { requirement } else { nil }
         }.first
-        if let demand, demand == "require_vpn" { return (.policy, ReasonSubject(demand: demand)) }
+        if let requirement, requirement == "require_vpn" { return (.policy, ReasonSubject(requirement: requirement)) }
         for outcome in ordered {
             switch outcome {
-            case .stranded(let way, let reason, var subject):
-                subject.family = subject.family ?? way.family
+            case .stranded(let uplink, let reason, var subject):
+                subject.family = subject.family ?? uplink.family
                 return (reason, subject)
-            case .dead(let way): return reason(ofDead: way)
-            case .filtered(let way, let obstacle):
-                var subject = subject(of: way)
+            case .dead(let uplink): return reason(ofDead: uplink)
+            case .filtered(let uplink, let obstacle):
+                var subject = subject(of: uplink)
                 subject.obstacle = .output(obstacle)
                 return (.blockedByFirewall, subject)
-            case .noSource(let way, let verdict): return reason(ofSourceless: way, verdict)
+            case .noSource(let uplink, let verdict): return reason(ofSourceless: uplink, verdict)
             default: continue
             }
         }
@@ -74,22 +74,22 @@ extension EvaluationRound {
             guard case .refused(let refusal)? = outcomes[family], let vrf = refusal.vrf else { continue }
             return (.noDefaultRoute, ReasonSubject(family: family, obstacle: .noRouteInVRF(vrf)))
         }
-        return reasonOfInterfaces(demand: demand)
+        return reasonOfInterfaces(requirement: requirement)
     }
 
-    private func subject(of way: Uplink) -> ReasonSubject {
+    private func subject(of uplink: Uplink) -> ReasonSubject {
         ReasonSubject(
-            interface: way.namedIndex.flatMap { classifier.state.links[$0]?.name },
-            family: way.family,
-            table: way.answer.table
+            interface: uplink.namedIndex.flatMap { classifier.state.links[$0]?.name },
+            family: uplink.family,
+            table: uplink.answer.table
         )
     }
 
     /// The kernel would send into links that are down, perhaps although another one works.
-    private func reason(ofDead way: Uplink) -> (UnsatisfiedReason, ReasonSubject?) {
-        var subject = subject(of: way)
-        let dead = Set(way.dead.map(\.index))
-        if let mute = way.dead.first(where: classifier.isMute).flatMap({ classifier.state.links[$0.index] }),
+    private func reason(ofDead uplink: Uplink) -> (UnsatisfiedReason, ReasonSubject?) {
+        var subject = subject(of: uplink)
+        let dead = Set(uplink.dead.map(\.index))
+        if let mute = uplink.dead.first(where: classifier.isMute).flatMap({ classifier.state.links[$0.index] }),
             classifier.fault(of: mute) == nil
         {
             (subject.interface, subject.obstacle) = (mute.name, .noARP)
@@ -99,7 +99,7 @@ extension EvaluationRound {
             subject.alternative = other.link.name
             return (.preferredRouteLinkDown, subject)
         }
-        guard let link = way.namedIndex.flatMap({ classifier.state.links[$0] }) else { return (.noCarrier, subject) }
+        guard let link = uplink.namedIndex.flatMap({ classifier.state.links[$0] }) else { return (.noCarrier, subject) }
         if classifier.isLoopback(link) {
             subject.obstacle = .loopback
             return (.noDefaultRoute, subject)
@@ -110,7 +110,7 @@ extension EvaluationRound {
             subject.obstacle = .port(of: master.name)
             return (.noDefaultRoute, subject)
         }
-        let broken = (way.live + way.dead).lazy.compactMap(classifier.brokenPort).first
+        let broken = (uplink.live + uplink.dead).lazy.compactMap(classifier.brokenPort).first
         let fault = classifier.fault(of: link) ?? broken?.fault ?? LinkFault(problem: .noCarrier)
         subject.interface = fault.port?.name ?? subject.interface
         subject.obstacle = fault.obstacle
@@ -120,13 +120,13 @@ extension EvaluationRound {
 
     /// There is a route by a link that works, but no address to come from.
     private mutating func reason(
-        ofSourceless way: Uplink,
-        _ verdict: SourceJudge.Verdict
+        ofSourceless uplink: Uplink,
+        _ verdict: SourceEvaluator.Verdict
     ) -> (UnsatisfiedReason, ReasonSubject?) {
-        var subject = subject(of: way)
+        var subject = subject(of: uplink)
         if verdict.isPending { return (.dadPending, subject) }
         subject.obstacle = verdict.obstacle
-        guard verdict.obstacle == nil, let index = way.namedIndex else { return (.noSourceAddress, subject) }
+        guard verdict.obstacle == nil, let index = uplink.namedIndex else { return (.noSourceAddress, subject) }
         if let link = classifier.state.links[index], link.operationalState == .dormant {
             subject.radio = classifier.radio(of: link)
             return (.dormant, subject)
@@ -136,11 +136,11 @@ extension EvaluationRound {
     }
 
     /// No family has a route: the interface that got furthest tells why.
-    private mutating func reasonOfInterfaces(demand: String?) -> (UnsatisfiedReason, ReasonSubject?) {
+    private mutating func reasonOfInterfaces(requirement: String?) -> (UnsatisfiedReason, ReasonSubject?) {
         let candidates = reasonCandidates()
         let radios = classifier.facts.radios
         let hasOther = candidates.contains { $0.tier == 0 && $0.type != .wifi && $0.type != .cellular }
-        if !hasOther, !candidates.contains(where: { $0.shortcoming == nil }) {
+        if !hasOther, !candidates.contains(where: { $0.unusableReason == nil }) {
             let hasModem = candidates.contains { $0.type == .cellular } || radios.hasWwan
             if radios.isWifiBlocked, radios.hasWifi, allows(.wifi),
                 !hasModem || radios.isWwanBlocked || !allows(.cellular)
@@ -152,24 +152,24 @@ extension EvaluationRound {
             }
         }
         guard let best = candidates.min(by: { $0.precedes($1) }), let link = classifier.state.links[best.index] else {
-            if let demand { return (.policy, ReasonSubject(demand: demand)) }
+            if let requirement { return (.policy, ReasonSubject(requirement: requirement)) }
             if let (link, vrf) = vrfMember() {
                 return (.noDefaultRoute, ReasonSubject(interface: link.name, obstacle: .inVRF(vrf.name)))
             }
             return (.noInterface, nil)
         }
         var subject = classifier.subject(link)
-        switch best.shortcoming {
+        switch best.unusableReason {
         case .noAddress where isConfiguring(best.index): return (.configuring, subject)
         case .linkDown where classifier.blockedRadio(of: link) != nil:
             return (.rfkillWifi, classifier.blockedRadio(of: link))
         case nil: break
-        case let shortcoming?:
+        case let unusableReason?:
             let fault = classifier.fault(of: link)
             subject.interface = fault?.port?.name ?? link.name
             subject.radio = classifier.radio(of: fault?.port ?? link)
-            subject.obstacle = fault?.obstacle ?? link.obstacle(behind: shortcoming)
-            return (shortcoming.reason, subject)
+            subject.obstacle = fault?.obstacle ?? link.obstacle(behind: unusableReason)
+            return (unusableReason.reason, subject)
         }
         let (refusal, family) = decisiveRefusal()
         subject.family = family
@@ -183,7 +183,7 @@ extension EvaluationRound {
         let members = classifier.state.links.values.compactMap { link in
             classifier.vrf(of: link).map { (link: link, vrf: $0) }
         }
-        return members.filter { classifier.isEligible($0.link) && classifier.shortcoming(of: $0.link) == nil }
+        return members.filter { classifier.isEligible($0.link) && classifier.unusableReason(of: $0.link) == nil }
             .min { $0.link.index < $1.link.index }
     }
 
@@ -194,10 +194,12 @@ extension EvaluationRound {
     func reasonCandidates() -> [ReasonCandidate] {
         var candidates: [ReasonCandidate] = []
         for link in classifier.state.links.values {
-            guard classifier.isEligible(link), view.covers(link), view.unmetDemand(of: link) == nil else { continue }
-            let shortcoming = classifier.shortcoming(of: link)
+            guard classifier.isEligible(link), view.covers(link), view.unmetRequirement(of: link) == nil else {
+                continue
+            }
+            let unusableReason = classifier.unusableReason(of: link)
             // Who switches off an interface that has an address means that one.
-            let isConfigured = shortcoming == .linkDown && classifier.state.routableInterfaces.contains(link.index)
+            let isConfigured = unusableReason == .linkDown && classifier.state.routableInterfaces.contains(link.index)
             let isKnown =
                 classifier.memory.everAvailable.contains(link.index) || classifier.isRequired(link) || isConfigured
             let isTunnel = classifier.isTunnel(link)
@@ -207,7 +209,7 @@ extension EvaluationRound {
                 ReasonCandidate(
                     link: link,
                     type: classifier.type(of: link),
-                    shortcoming: shortcoming,
+                    unusableReason: unusableReason,
                     tier: isKnown ? 0 : isTunnel ? 2 : classifier.isPlumbing(link) ? 1 : 0,
                     isKnown: isKnown
                 )
@@ -227,7 +229,7 @@ extension EvaluationRound {
 
     /// The refusal to tell: an explicit one before a missing route, of the families that have an address.
     private func decisiveRefusal() -> (refusal: RouteRefusal, family: AddressFamily?) {
-        let sources = SourceJudge(interfaces: classifier)
+        let sources = SourceEvaluator(interfaces: classifier)
         let addressed = AddressFamily.allCases.filter { family in
             classifier.state.routableInterfaces.contains { index in
                 guard let link = classifier.state.links[index], classifier.isUsable(link), view.covers(link) else {
@@ -239,7 +241,7 @@ extension EvaluationRound {
         let refusals = addressed.compactMap { family -> (RouteRefusal, AddressFamily)? in
             if case .refused(let refusal) = outcomes[family] { (refusal, family) } else { nil }
         }
-        if let telling = refusals.first(where: { $0.0.failure.isExplicit || $0.0.source != nil }) { return telling }
+        if let decisive = refusals.first(where: { $0.0.failure.isExplicit || $0.0.source != nil }) { return decisive }
         return (refusals.first?.0 ?? RouteRefusal(failure: .noRoute), nil)
     }
 }
@@ -259,7 +261,7 @@ extension RouteFailure {
     }
 }
 
-extension Shortcoming {
+extension UnusableReason {
     var reason: UnsatisfiedReason {
         switch self {
         case .linkDown: .linkDown

@@ -14,19 +14,19 @@ enum Underlay {
 
 extension EvaluationRound {
     /// Closes the routes by tunnels whose own packets do not leave.
-    mutating func followTunnels(with queries: inout RouteSurvey) {
+    mutating func followTunnels(with queries: inout RouteQueries) {
         for other in others where classifier.isTunnel(other.link) { _ = underlay(of: other.link, with: &queries) }
         let stranded = strandedTunnels
         others.removeAll { stranded.contains($0.link.index) }
-        for uplink in openWays {
+        for uplink in openUplinks {
             var first: (UnsatisfiedReason, ReasonSubject)?
-            for leg in uplink.live {
-                guard let link = classifier.state.links[leg.index], classifier.isTunnel(link),
+            for nexthop in uplink.live {
+                guard let link = classifier.state.links[nexthop.index], classifier.isTunnel(link),
                     let (reason, subject) = fault(of: link, to: uplink.probe, with: &queries)
                 else { continue }
                 first = first ?? (reason, subject)
-                uplink.live.removeAll { $0 == leg }
-                uplink.dead.append(leg)
+                uplink.live.removeAll { $0 == nexthop }
+                uplink.dead.append(nexthop)
             }
             guard let (reason, subject) = first else { continue }
             uplink.warnings.insert(.degraded)
@@ -38,7 +38,7 @@ extension EvaluationRound {
     mutating func fault(
         of tunnel: Link,
         to destination: IPAddress,
-        with queries: inout RouteSurvey
+        with queries: inout RouteQueries
     ) -> (UnsatisfiedReason, ReasonSubject)? {
         switch queries.answer(of: tunnel, to: destination) {
         case .refused(let refusal):
@@ -62,7 +62,7 @@ extension EvaluationRound {
     ///
     /// The kernel reports it for kinds that name their other end, stand on a link or mark their packets. For others, such
     /// as a VPN program behind `tun`, it is the best other interface that reaches the Internet.
-    mutating func underlay(of tunnel: Link, with queries: inout RouteSurvey) -> Underlay {
+    mutating func underlay(of tunnel: Link, with queries: inout RouteQueries) -> Underlay {
         if let known = underlays[tunnel.index] { return known }
         // A tunnel that leads to itself ends here.
         underlays[tunnel.index] = .unknown
@@ -71,10 +71,10 @@ extension EvaluationRound {
         return found
     }
 
-    private mutating func findUnderlay(of tunnel: Link, with queries: inout RouteSurvey) -> Underlay {
+    private mutating func findUnderlay(of tunnel: Link, with queries: inout RouteQueries) -> Underlay {
         // Its packets leave from the network namespace that it was made in.
         if tunnel.isLowerElsewhere { return .unknown }
-        if let remote = tunnel.tunnelRemote, let answer = queries.askOuter(of: tunnel) {
+        if let remote = tunnel.tunnelRemote, let answer = queries.lookupOuter(of: tunnel) {
             return follow(answer, to: remote, of: tunnel, with: &queries)
         }
         if let below = tunnel.standsOn.flatMap({ classifier.state.links[$0] }) {
@@ -84,7 +84,7 @@ extension EvaluationRound {
         if isTranslator(tunnel) { return underlay(ofTranslator: tunnel, with: &queries) }
         // What a serial line or a modem carries is no packet of another interface.
         if tunnel.kind == "ppp" || tunnel.hardwareType == Self.pointToPoint { return .unknown }
-        let inUse = openWays.flatMap(\.live).compactMap { classifier.state.links[$0.index] }
+        let inUse = openUplinks.flatMap(\.live).compactMap { classifier.state.links[$0.index] }
         if let below = (others.map(\.link) + inUse).first(where: { !classifier.isTunnel($0) }) { return .link(below) }
         return unusedUnderlay(of: tunnel, with: &queries)
     }
@@ -97,20 +97,20 @@ extension EvaluationRound {
         _ answer: Result<RouteAnswer, RouteFailure>,
         to remote: IPAddress,
         of tunnel: Link,
-        with queries: inout RouteSurvey
+        with queries: inout RouteQueries
     ) -> Underlay {
         guard let found = try? answer.get(), found.type == .unicast else {
             return brokenInterface(below: tunnel, to: remote, of: carriers())
         }
-        let legs = found.legs.filter { $0.index != tunnel.index }
-        let leg = legs.first(where: isLive) ?? legs.first
-        guard let below = leg.flatMap({ classifier.state.links[$0.index] }), !classifier.isLoopback(below) else {
+        let nexthops = found.nexthops.filter { $0.index != tunnel.index }
+        let nexthop = nexthops.first(where: isLive) ?? nexthops.first
+        guard let below = nexthop.flatMap({ classifier.state.links[$0.index] }), !classifier.isLoopback(below) else {
             return brokenInterface(below: tunnel, to: remote, of: carriers())
         }
         return follow(below, of: tunnel, with: &queries)
     }
 
-    private mutating func follow(_ below: Link, of tunnel: Link, with queries: inout RouteSurvey) -> Underlay {
+    private mutating func follow(_ below: Link, of tunnel: Link, with queries: inout RouteQueries) -> Underlay {
         if let fault = classifier.fault(of: below) {
             let subject = classifier.subject(fault.port ?? below, obstacle: .lower(of: tunnel.name))
             return .broken(fault.problem.reason, subject)
@@ -133,13 +133,13 @@ extension EvaluationRound {
         to remote: IPAddress? = nil,
         of candidates: [ReasonCandidate]
     ) -> Underlay {
-        guard let best = candidates.min(by: { $0.precedes($1) }), let shortcoming = best.shortcoming,
+        guard let best = candidates.min(by: { $0.precedes($1) }), let unusableReason = best.unusableReason,
             let link = classifier.state.links[best.index]
         else {
             let obstacle = remote.map { ReasonSubject.Obstacle.remote($0, of: tunnel.name) } ?? .lower(of: tunnel.name)
             return .broken(.noDefaultRoute, ReasonSubject(obstacle: obstacle))
         }
-        return .broken(shortcoming.reason, classifier.subject(link, obstacle: .lower(of: tunnel.name)))
+        return .broken(unusableReason.reason, classifier.subject(link, obstacle: .lower(of: tunnel.name)))
     }
 
     /// Where the other end is not known and no other interface reaches the Internet: the tunnel ran over an interface that has
@@ -147,7 +147,7 @@ extension EvaluationRound {
     ///
     /// Nothing is concluded as long as one of them works, and without any: a program in another network namespace may serve
     /// the tunnel, as it does where `/proc` shows it. No program serves an L2TP session, which the kernel gives no kind: any interface may carry it.
-    private func unusedUnderlay(of tunnel: Link, with queries: inout RouteSurvey) -> Underlay {
+    private func unusedUnderlay(of tunnel: Link, with queries: inout RouteQueries) -> Underlay {
         if tunnel.kind == nil, hasOtherInterface { return .unknown }
         var carrying: [ReasonCandidate] = []
         let isCutOff = holds(queries.table) {
@@ -176,7 +176,7 @@ extension EvaluationRound {
     }
 
     /// Whether another tunnel or a serial line works and has a route that somebody made.
-    private func hasOtherTunnel(than tunnel: Link, _ queries: RouteSurvey) -> Bool {
+    private func hasOtherTunnel(than tunnel: Link, _ queries: RouteQueries) -> Bool {
         classifier.state.links.values.contains { link in
             switch underlays[link.index] {
             // It is known, or being found out for this one.
@@ -190,8 +190,10 @@ extension EvaluationRound {
 
     /// The route of packets that carry the tunnel's mark, which the kernel reports, or which the rules exempt that lead all
     /// others into the tunnel; `nil` without a mark.
-    private mutating func markedUnderlay(of tunnel: Link, with queries: inout RouteSurvey) -> Underlay? {
-        guard let uplink = openWays.first(where: { $0.live.contains { $0.index == tunnel.index } }) else { return nil }
+    private mutating func markedUnderlay(of tunnel: Link, with queries: inout RouteQueries) -> Underlay? {
+        guard let uplink = openUplinks.first(where: { $0.live.contains { $0.index == tunnel.index } }) else {
+            return nil
+        }
         let own = tunnel.tunnelMark.flatMap { $0 == 0 ? nil : [$0] }
         let marks = own ?? queries.table.marksExempt(fromTable: uplink.answer.table, uplink.family)
         var (live, dead): (Link?, Link?)
@@ -201,13 +203,13 @@ extension EvaluationRound {
                 let found = queries.lookupUnbound(probe, mark: mark)
                 if case .failure(let reason) = found, reason.isExplicit { failure = failure ?? reason }
                 guard let answer = try? found.get(), answer.type == .unicast else { continue }
-                let legs = answer.legs.filter { $0.index != tunnel.index }
-                live = live ?? legs.first(where: isLive).flatMap { classifier.state.links[$0.index] }
-                dead = dead ?? legs.first.flatMap { classifier.state.links[$0.index] }
+                let nexthops = answer.nexthops.filter { $0.index != tunnel.index }
+                live = live ?? nexthops.first(where: isLive).flatMap { classifier.state.links[$0.index] }
+                dead = dead ?? nexthops.first.flatMap { classifier.state.links[$0.index] }
             }
         }
         if let below = live ?? dead { return follow(below, of: tunnel, with: &queries) }
-        let (table, sources) = (queries.table, SourceJudge(interfaces: classifier))
+        let (table, sources) = (queries.table, SourceEvaluator(interfaces: classifier))
         let passing = AddressFamily.allCases.filter { family in !marks.allSatisfy { table.refuses(mark: $0, family) } }
         let isRefused = passing.count < AddressFamily.allCases.count
         guard !marks.isEmpty, own == nil || isRefused else { return nil }
@@ -235,7 +237,7 @@ extension EvaluationRound {
 
     /// What carries the IPv6 packets of a translator (CLAT) or of a tunnel to the provider (DS-Lite), which have neither mark
     /// nor interface of the monitor.
-    private mutating func underlay(ofTranslator tunnel: Link, with queries: inout RouteSurvey) -> Underlay {
+    private mutating func underlay(ofTranslator tunnel: Link, with queries: inout RouteQueries) -> Underlay {
         guard classifier.state.hasRoutableAddress(.ipv6) else {
             return withoutRoute(below: tunnel, .noDefaultRoute, .ipv6)
         }
@@ -243,7 +245,7 @@ extension EvaluationRound {
         for probe in classifier.policy.probes[.ipv6] ?? [] {
             switch queries.lookupOuter(to: probe, by: nil, mark: 0) {
             case .success(let answer) where answer.type == .unicast:
-                let nexthops = answer.legs.filter { $0.index != tunnel.index }
+                let nexthops = answer.nexthops.filter { $0.index != tunnel.index }
                 let chosen = nexthops.first(where: isLive) ?? nexthops.first
                 let below = chosen.flatMap { classifier.state.links[$0.index] }
                 return below.map { follow($0, of: tunnel, with: &queries) } ?? .unknown

@@ -4,7 +4,7 @@ internal import Addressing
 internal import Netlink
 
 struct EvaluationRound {
-    let classifier: InterfaceJudge
+    let classifier: InterfaceClassifier
     let view: MonitorView
     let now: Duration
     var outcomes = PerFamily<FamilyOutcome>()
@@ -26,8 +26,8 @@ struct EvaluationRound {
     }
 
     /// The routes that are open, IPv4 first.
-    var openWays: [Uplink] {
-        switch (outcomes[.ipv4]?.openWay, outcomes[.ipv6]?.openWay) {
+    var openUplinks: [Uplink] {
+        switch (outcomes[.ipv4]?.openUplink, outcomes[.ipv6]?.openUplink) {
         case (let first?, let second?): [first, second]
         case (let only?, nil), (nil, let only?): [only]
         case (nil, nil): []
@@ -48,7 +48,7 @@ struct EvaluationRound {
 
     /// What ends unless it is refreshed.
     var expiries: [Expiry] {
-        (outcomes[.ipv4]?.openWay?.expiries ?? []) + (outcomes[.ipv6]?.openWay?.expiries ?? [])
+        (outcomes[.ipv4]?.openUplink?.expiries ?? []) + (outcomes[.ipv6]?.openUplink?.expiries ?? [])
     }
 }
 
@@ -59,33 +59,33 @@ extension EvaluationRound {
     ///
     /// A family without an address to come from is not open (rule S24). The table is asked only to say why, which nobody
     /// needs to know where the other one is.
-    mutating func askFamilies(with survey: inout RouteSurvey) {
+    mutating func evaluateFamilies(with queries: inout RouteQueries) {
         for family in AddressFamily.allCases {
-            if !openWays.isEmpty, !classifier.state.hasRoutableAddress(family) { continue }
-            let finding = survey.survey(family)
+            if !openUplinks.isEmpty, !classifier.state.hasRoutableAddress(family) { continue }
+            let finding = queries.findRoute(family)
             findings[family] = finding
             switch finding {
             case .refused(let refusal, _):
-                if family == .ipv6 { noteLapsed(survey.defaultRoutes(.ipv6, table: 254)) }
+                if family == .ipv6 { noteLapsed(queries.defaultRoutes(.ipv6, table: 254)) }
                 outcomes[family] = .refused(refusal)
             case .found(var choice, _):
-                considerNeighbors(of: &choice, with: &survey)
-                outcomes[family] = outcome(choice, by: nil, with: &survey)
-                guard let way = outcomes[family]?.openWay else { continue }
-                if survey.transport != nil, datagramsDiffer(from: way, with: &survey) {
-                    way.warnings.insert(.datagramsDiffer)
+                considerNeighbors(of: &choice, with: &queries)
+                outcomes[family] = outcome(choice, by: nil, with: &queries)
+                guard let uplink = outcomes[family]?.openUplink else { continue }
+                if queries.transport != nil, datagramsDiffer(from: uplink, with: &queries) {
+                    uplink.warnings.insert(.datagramsDiffer)
                 }
-                outcomes[family] = filtered(way, with: survey)
+                outcomes[family] = filtered(uplink, with: queries)
             }
         }
     }
 
     /// Considers what comes behind the table (rule S55).
-    private func filtered(_ uplink: Uplink, with survey: RouteSurvey) -> FamilyOutcome {
+    private func filtered(_ uplink: Uplink, with queries: RouteQueries) -> FamilyOutcome {
         func obstacles(_ transport: Transport) -> [OutputObstacle] {
             uplink.live.compactMap { nexthop in
                 let source = uplink.boundSources[nexthop.index] ?? uplink.source
-                let output = survey.output(of: transport, from: source, to: uplink.probe, by: nexthop.index)
+                let output = queries.output(of: transport, from: source, to: uplink.probe, by: nexthop.index)
                 guard case .refused(let obstacle) = output else { return nil }
                 return obstacle
             }
@@ -100,144 +100,159 @@ extension EvaluationRound {
     }
 
     /// Evaluates nexthops, interfaces, source and gateways of a route.
-    mutating func outcome(_ choice: RouteChoice, by index: Int?, with survey: inout RouteSurvey) -> FamilyOutcome {
-        let way = Uplink(choice)
-        survey.neighbors.gateways.formUnion(choice.legs.compactMap(\.router))
-        survey.neighbors.rivals.formUnion(choice.legs.filter(classifier.needsNeighbor).compactMap(\.router))
-        for leg in choice.legs {
-            if classifier.isLive(leg) { way.live.append(leg) } else { way.dead.append(leg) }
+    mutating func outcome(_ choice: RouteChoice, by index: Int?, with queries: inout RouteQueries) -> FamilyOutcome {
+        let uplink = Uplink(choice)
+        queries.neighbors.gateways.formUnion(choice.nexthops.compactMap(\.router))
+        queries.neighbors.rivals.formUnion(choice.nexthops.filter(classifier.needsNeighbor).compactMap(\.router))
+        for nexthop in choice.nexthops {
+            if classifier.isLive(nexthop) { uplink.live.append(nexthop) } else { uplink.dead.append(nexthop) }
         }
-        guard !way.live.isEmpty else {
-            return choice.legs.isEmpty ? .refused(RouteRefusal(failure: .noRoute)) : .dead(way)
+        guard !uplink.live.isEmpty else {
+            return choice.nexthops.isEmpty ? .refused(RouteRefusal(failure: .noRoute)) : .dead(uplink)
         }
-        if view.makesDemands {
-            let demands = way.live.map { leg in
-                classifier.state.links[leg.index].flatMap { view.unmetDemand(ofWayBy: $0) }
+        if view.hasRequirements {
+            let requirements = uplink.live.map { nexthop in
+                classifier.state.links[nexthop.index].flatMap { view.unmetRequirement(ofRouteBy: $0) }
             }
-            if let demand = demands.first ?? nil, !demands.contains(where: { $0 == nil }) {
-                return .forbidden(way, demand: demand)
+            if let requirement = requirements.first ?? nil, !requirements.contains(where: { $0 == nil }) {
+                return .forbidden(uplink, requirement: requirement)
             }
-            way.live = zip(way.live, demands).filter { $1 == nil }.map(\.0)
+            uplink.live = zip(uplink.live, requirements).filter { $1 == nil }.map(\.0)
         }
-        if index == nil { leaveOutRefusedLegs(of: way, with: &survey) }
-        if !way.dead.isEmpty { way.warnings.insert(.degraded) }
-        if choice.datagramsDiffer { way.warnings.insert(.datagramsDiffer) }
-        chooseLiveLeg(of: way, with: &survey)
-        let outcome = finish(way, by: index, with: &survey)
+        if index == nil { excludeRefusedNexthops(of: uplink, with: &queries) }
+        if !uplink.dead.isEmpty { uplink.warnings.insert(.degraded) }
+        if choice.datagramsDiffer { uplink.warnings.insert(.datagramsDiffer) }
+        chooseLiveNexthop(of: uplink, with: &queries)
+        let outcome = finish(uplink, by: index, with: &queries)
         guard case .open = outcome else { return outcome }
-        if let source = way.source,
-            let obstacle = survey.obstacle(
+        if let source = uplink.source,
+            let obstacle = queries.obstacle(
                 toReplies: source,
-                from: way.probe,
-                by: way.live[0].index,
+                from: uplink.probe,
+                by: uplink.live[0].index,
                 isBound: index != nil
             )
         {
-            return .noSource(way, SourceJudge.Verdict(obstacle: obstacle))
+            return .noSource(uplink, SourceEvaluator.Verdict(obstacle: obstacle))
         }
-        noteOtherSources(of: way, with: &survey)
+        noteOtherSources(of: uplink, with: &queries)
         return outcome
     }
 
     /// Whether datagrams to the ports that programs use leave in another way than connections do, or not at all.
-    private func datagramsDiffer(from way: Uplink, with survey: inout RouteSurvey) -> Bool {
+    private func datagramsDiffer(from uplink: Uplink, with queries: inout RouteQueries) -> Bool {
         [Transport.quic, .dns].contains { transport in
-            survey.asking(as: transport) { survey in
-                guard let choice = try? survey.connect(way.probe).get(), choice.source == way.choice.source,
-                    let alone = try? survey.ask(way.probe, .decision).get()
+            queries.querying(as: transport) { queries in
+                guard let choice = try? queries.connect(uplink.probe).get(), choice.source == uplink.choice.source,
+                    let alone = try? queries.lookup(uplink.probe, .decision).get()
                 else { return true }
-                let legs = choice.legs + alone.legs
-                return !legs.allSatisfy { leg in way.choice.legs.contains { $0.isSameWay(as: leg) } }
+                let nexthops = choice.nexthops + alone.nexthops
+                return !nexthops.allSatisfy { nexthop in
+                    uplink.choice.nexthops.contains { $0.isSameNexthop(as: nexthop) }
+                }
             }
         }
     }
 
     /// Finds the addresses of packets that take other nexthops of a multipath route (rule S31).
-    private func noteOtherSources(of way: Uplink, with queries: inout RouteSurvey) {
-        guard way.live.count > 1 else { return }
-        for leg in way.live {
-            way.boundSources[leg.index] = try? queries.ask(way.probe, .decision, by: leg.index).get().preferredSource
-            guard let source = way.boundSources[leg.index], source != way.source, !way.otherSources.contains(source),
-                SourceJudge(interfaces: classifier).evaluate(source, by: leg.index, family: way.family).isUsable
+    private func noteOtherSources(of uplink: Uplink, with queries: inout RouteQueries) {
+        guard uplink.live.count > 1 else { return }
+        for nexthop in uplink.live {
+            uplink.boundSources[nexthop.index] = try? queries.lookup(uplink.probe, .decision, by: nexthop.index).get()
+                .preferredSource
+            guard let source = uplink.boundSources[nexthop.index], source != uplink.source,
+                !uplink.otherSources.contains(source),
+                SourceEvaluator(interfaces: classifier).evaluate(source, by: nexthop.index, family: uplink.family)
+                    .isUsable
             else { continue }
-            way.otherSources.append(source)
+            uplink.otherSources.append(source)
         }
     }
 
     /// Leaves out nexthops of an IPv4 multipath route from whose addresses packets are refused while there are others: the
     /// kernel looks up again from the address of the nexthop that it took (rule S20).
-    private func leaveOutRefusedLegs(of way: Uplink, with queries: inout RouteSurvey) {
-        guard way.family == .ipv4, way.live.count > 1 else { return }
-        let isRefused = way.live.map { leg in
-            let source = try? queries.ask(way.probe, .decision, by: leg.index).get().preferredSource
-            guard let source, source != way.choice.source else { return false }
-            return queries.isRefused(way.probe, from: source)
+    private func excludeRefusedNexthops(of uplink: Uplink, with queries: inout RouteQueries) {
+        guard uplink.family == .ipv4, uplink.live.count > 1 else { return }
+        let isRefused = uplink.live.map { nexthop in
+            let source = try? queries.lookup(uplink.probe, .decision, by: nexthop.index).get().preferredSource
+            guard let source, source != uplink.choice.source else { return false }
+            return queries.isRefused(uplink.probe, from: source)
         }
         guard isRefused.contains(false) else { return }
-        way.dead += zip(way.live, isRefused).filter(\.1).map(\.0)
-        way.live = zip(way.live, isRefused).filter { !$1 }.map(\.0)
+        uplink.dead += zip(uplink.live, isRefused).filter(\.1).map(\.0)
+        uplink.live = zip(uplink.live, isRefused).filter { !$1 }.map(\.0)
     }
 
     /// Takes the source of a live nexthop: the kernel may still hash the probe onto a dead one (rule S31), or have taken it
     /// because it was one's turn.
-    private func chooseLiveLeg(of way: Uplink, with queries: inout RouteSurvey) {
-        let chosen = way.choice.decision.legs
-        let isLive = chosen.contains { leg in way.live.contains { $0.index == leg.index } }
-        if isLive && !way.choice.takesTurns || chosen.isEmpty { return }
-        guard let decision = try? queries.ask(way.probe, .decision, by: way.live.first?.index).get() else { return }
-        way.choice.decision = decision
-        way.choice.soughtFrom = decision.preferredSource ?? way.choice.soughtFrom
+    private func chooseLiveNexthop(of uplink: Uplink, with queries: inout RouteQueries) {
+        let chosen = uplink.choice.decision.nexthops
+        let isLive = chosen.contains { nexthop in uplink.live.contains { $0.index == nexthop.index } }
+        if isLive && !uplink.choice.alternates || chosen.isEmpty { return }
+        guard let decision = try? queries.lookup(uplink.probe, .decision, by: uplink.live.first?.index).get() else {
+            return
+        }
+        uplink.choice.decision = decision
+        uplink.choice.soughtFrom = decision.preferredSource ?? uplink.choice.soughtFrom
     }
 
     private mutating func finish(
-        _ way: Uplink,
+        _ uplink: Uplink,
         by index: Int?,
-        with queries: inout RouteSurvey
+        with queries: inout RouteQueries
     ) -> FamilyOutcome {
-        let chosen = way.choice.decision.legs
-        let leg = chosen.first { chosen in way.live.contains { $0.index == chosen.index } } ?? way.live[0]
-        let source = way.choice.source
-        let hop = leg.router.map { classifier.state.neighborState($0) } ?? .none
-        let verdict = SourceJudge(interfaces: classifier).evaluate(source, by: leg.index, family: way.family, hop: hop)
-        if verdict.needsResolvedHop, let router = leg.router { queries.neighbors.rivals.insert(router) }
-        guard let source, verdict.isUsable else { return .noSource(way, verdict) }
-        way.source = source
-        way.warnings.formUnion(verdict.warnings)
-        if let seconds = way.answer.expiresIn ?? way.choice.decision.expiresIn {
-            way.expiries.append(Expiry(subject: .route(way.family, index: leg.index), at: now + .seconds(seconds)))
+        let chosen = uplink.choice.decision.nexthops
+        let nexthop = chosen.first { chosen in uplink.live.contains { $0.index == chosen.index } } ?? uplink.live[0]
+        let source = uplink.choice.source
+        let hop = nexthop.router.map { classifier.state.neighborState($0) } ?? .none
+        let verdict = SourceEvaluator(interfaces: classifier).evaluate(
+            source,
+            by: nexthop.index,
+            family: uplink.family,
+            hop: hop
+        )
+        if verdict.needsResolvedHop, let router = nexthop.router { queries.neighbors.rivals.insert(router) }
+        guard let source, verdict.isUsable else { return .noSource(uplink, verdict) }
+        uplink.source = source
+        uplink.warnings.formUnion(verdict.warnings)
+        if let seconds = uplink.answer.expiresIn ?? uplink.choice.decision.expiresIn {
+            uplink.expiries.append(
+                Expiry(subject: .route(uplink.family, index: nexthop.index), at: now + .seconds(seconds))
+            )
         }
         if let held = verdict.held, let end = held.validUntil {
-            way.expiries.append(Expiry(subject: .address(source, index: held.value.index), at: end))
+            uplink.expiries.append(Expiry(subject: .address(source, index: held.value.index), at: end))
         }
         var silent = 0
-        for leg in way.live {
-            if let router = leg.router, classifier.state.isReachable(router) == false { silent += 1 }
+        for nexthop in uplink.live {
+            if let router = nexthop.router, classifier.state.isReachable(router) == false { silent += 1 }
         }
-        if way.live.allSatisfy({ isUnanswered($0, of: way, bound: index, with: &queries) }) {
-            way.isUnanswered = true
-            silent = way.live.count
+        if uplink.live.allSatisfy({ isUnanswered($0, of: uplink, bound: index, with: &queries) }) {
+            uplink.isUnanswered = true
+            silent = uplink.live.count
         }
-        if silent > 0 { way.warnings.insert(.gatewayUnresolved) }
-        let isDormant = way.live.contains { classifier.state.links[$0.index]?.operationalState == .dormant }
-        if isDormant { way.warnings.insert(.waitsForAuthentication) }
-        let isReduced = way.live.contains { classifier.state.links[$0.index].map(classifier.isReduced) ?? false }
-        if isReduced { way.warnings.insert(.redundancyLost) }
-        if classifier.policy.isGatewayStrict, silent > 0, silent == way.live.count { return .silent(way) }
-        return .open(way)
+        if silent > 0 { uplink.warnings.insert(.gatewayUnresolved) }
+        let isDormant = uplink.live.contains { classifier.state.links[$0.index]?.operationalState == .dormant }
+        if isDormant { uplink.warnings.insert(.waitsForAuthentication) }
+        let isReduced = uplink.live.contains { classifier.state.links[$0.index].map(classifier.isReduced) ?? false }
+        if isReduced { uplink.warnings.insert(.redundancyLost) }
+        if classifier.policy.isGatewayStrict, silent > 0, silent == uplink.live.count { return .silent(uplink) }
+        return .open(uplink)
     }
 
-    func isLive(_ leg: RouteLeg) -> Bool { classifier.isLive(leg) }
+    func isLive(_ nexthop: RouteNexthop) -> Bool { classifier.isLive(nexthop) }
 }
 
-extension InterfaceJudge {
+extension InterfaceClassifier {
     /// Whether packets leave by the next hop: its link works, and it is neither the machine itself nor a port.
     ///
     /// A port of a bridge or bond sends, but what comes back is the master's, answers to ARP included (rule S15).
-    func isLive(_ leg: RouteLeg) -> Bool {
-        guard !leg.flags.contains(.dead), let link = state.links[leg.index] else { return false }
+    func isLive(_ nexthop: RouteNexthop) -> Bool {
+        guard !nexthop.flags.contains(.dead), let link = state.links[nexthop.index] else { return false }
         // IPv6 keeps the flag on routes by a link that has its carrier again and is dormant, and takes them all the same.
-        if leg.flags.contains(.linkDown), link.operationalState != .dormant { return false }
-        return isUsable(link) && !isLoopback(link) && !isEnslaved(link) && brokenPort(of: leg) == nil && !isMute(leg)
+        if nexthop.flags.contains(.linkDown), link.operationalState != .dormant { return false }
+        return isUsable(link) && !isLoopback(link) && !isEnslaved(link) && brokenPort(of: nexthop) == nil
+            && !isMute(nexthop)
     }
 
     /// Kinds of links whose frames reach a receiver by its hardware address; hardware, and what stands on it, may be a modem.
@@ -246,7 +261,7 @@ extension InterfaceJudge {
     /// Whether the router of a nexthop is never resolved, as on an Ethernet link without ARP (`ip link set arp off`).
     ///
     /// Both families do without then.
-    func isWithoutResolution(_ nexthop: RouteLeg) -> Bool {
+    func isWithoutResolution(_ nexthop: RouteNexthop) -> Bool {
         guard nexthop.gateway != nil, let link = state.links[nexthop.index], link.hardwareType == 1,
             link.flags.contains(.noARP), link.flags.isDisjoint(with: [.pointToPoint, .loopback])
         else { return false }
@@ -255,7 +270,7 @@ extension InterfaceJudge {
 
     /// Whether packets to the router carry the interface's own hardware address, so that nobody receives them: the kernel fills
     /// that in (`arp_constructor`) where nobody made an entry.
-    func isMute(_ nexthop: RouteLeg) -> Bool {
+    func isMute(_ nexthop: RouteNexthop) -> Bool {
         guard isWithoutResolution(nexthop), let router = nexthop.router else { return false }
         let own = state.links[nexthop.index]?.hardwareAddress
         switch state.neighborState(router) {
@@ -270,14 +285,14 @@ extension InterfaceJudge {
 
 extension EvaluationRound {
     /// Finds the interfaces that could carry traffic besides those in use (rule S16).
-    mutating func askInterfaces(with queries: inout RouteSurvey) {
+    mutating func findOtherInterfaces(with queries: inout RouteQueries) {
         var inUse: [Int] = []
-        for way in openWays { inUse += way.live.map(\.index) }
+        for uplink in openUplinks { inUse += uplink.live.map(\.index) }
         var candidates: [Link] = []
         for index in classifier.state.routableInterfaces where !inUse.contains(index) {
             guard let link = classifier.state.links[index], classifier.isUsable(link), classifier.isEligible(link),
                 view.covers(link),
-                view.unmetDemand(of: link) == nil
+                view.unmetRequirement(of: link) == nil
             else { continue }
             candidates.append(link)
         }
@@ -301,8 +316,8 @@ extension EvaluationRound {
     }
 
     /// The interface with the metric of the default route by which it reaches the Internet; `nil` when it does not.
-    private func uplink(_ link: Link, marks: [UInt32], with queries: inout RouteSurvey) -> Available? {
-        let sources = SourceJudge(interfaces: classifier)
+    private func uplink(_ link: Link, marks: [UInt32], with queries: inout RouteQueries) -> Available? {
+        let sources = SourceEvaluator(interfaces: classifier)
         for family in AddressFamily.allCases where sources.hasSource(link.index, family: family) {
             for mark in [nil] + marks.map(Optional.some) {
                 guard let found = boundRoute(family, by: link.index, mark: mark, with: &queries) else { continue }
@@ -318,13 +333,13 @@ extension EvaluationRound {
         _ family: AddressFamily,
         by index: Int,
         mark: UInt32? = nil,
-        with queries: inout RouteSurvey
+        with queries: inout RouteQueries
     ) -> RouteChoice? {
-        guard let found = queries.survey(family, by: index, like: findings[family], mark: mark) else { return nil }
-        let legs = found.entry.legs
-        guard legs.isEmpty || legs.contains(where: { $0.index == index && isLive($0) }) else { return nil }
+        guard let found = queries.findRoute(family, by: index, like: findings[family], mark: mark) else { return nil }
+        let nexthops = found.entry.nexthops
+        guard nexthops.isEmpty || nexthops.contains(where: { $0.index == index && isLive($0) }) else { return nil }
         guard let source = found.source else { return family == .ipv6 ? found : nil }
-        guard SourceJudge(interfaces: classifier).evaluate(source, by: index, family: family).isUsable else {
+        guard SourceEvaluator(interfaces: classifier).evaluate(source, by: index, family: family).isUsable else {
             return nil
         }
         return queries.obstacle(toReplies: source, from: found.destination, by: index) == nil ? found : nil
@@ -335,28 +350,28 @@ extension EvaluationRound {
         to source: IPAddress,
         of choice: RouteChoice,
         by index: Int,
-        with queries: inout RouteSurvey
+        with queries: inout RouteQueries
     ) -> Bool {
         queries.obstacle(toReplies: source, from: choice.destination, by: index, isBound: true) == nil
     }
 
     /// For a monitor of some types: the way by its best interface, where unbound packets go elsewhere.
-    mutating func askOtherWays(with survey: inout RouteSurvey) {
+    mutating func findOtherUplinks(with queries: inout RouteQueries) {
         guard view.isConstrained else { return }
-        let sources = SourceJudge(interfaces: classifier)
-        var taken: Set<Int> = []
-        for family in AddressFamily.allCases where outcomes[family]?.openWay == nil {
+        let sources = SourceEvaluator(interfaces: classifier)
+        var selected: Set<Int> = []
+        for family in AddressFamily.allCases where outcomes[family]?.openUplink == nil {
             for other in others where other.receives && sources.hasSource(other.link.index, family: family) {
                 let index = other.link.index
-                guard var choice = boundRoute(family, by: index, with: &survey) else { continue }
-                choice.entry.legs.removeAll { $0.index != index }
-                let found = outcome(choice, by: index, with: &survey)
-                guard found.openWay != nil else { continue }
+                guard var choice = boundRoute(family, by: index, with: &queries) else { continue }
+                choice.entry.nexthops.removeAll { $0.index != index }
+                let found = outcome(choice, by: index, with: &queries)
+                guard found.openUplink != nil else { continue }
                 outcomes[family] = found
-                taken.insert(index)
+                selected.insert(index)
                 break
             }
         }
-        others.removeAll { taken.contains($0.link.index) }
+        others.removeAll { selected.contains($0.link.index) }
     }
 }

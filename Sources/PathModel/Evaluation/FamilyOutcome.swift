@@ -10,8 +10,8 @@ final class Uplink {
     /// What connect(2) finds.
     var choice: RouteChoice
     /// Nexthops that work, in the kernel's order.
-    var live: [RouteLeg] = []
-    var dead: [RouteLeg] = []
+    var live: [RouteNexthop] = []
+    var dead: [RouteNexthop] = []
     /// The address packets come from, once it is known.
     var source: IPAddress?
     /// The addresses of packets that take other nexthops.
@@ -38,7 +38,7 @@ final class Uplink {
 enum FamilyOutcome {
     case open(Uplink)
     /// There is a live nexthop, but no address to come from.
-    case noSource(Uplink, SourceJudge.Verdict)
+    case noSource(Uplink, SourceEvaluator.Verdict)
     /// The kernel would send into dead nexthops.
     case dead(Uplink)
     /// The gateways do not answer, and that counts.
@@ -48,12 +48,12 @@ enum FamilyOutcome {
     /// Packets would leave by tunnels whose own packets do not.
     case stranded(Uplink, UnsatisfiedReason, ReasonSubject)
     /// Packets would leave by interfaces that do not count here.
-    case forbidden(Uplink, demand: String)
+    case forbidden(Uplink, requirement: String)
     /// No route, or one that says no.
     case refused(RouteRefusal)
 
-    var openWay: Uplink? {
-        if case .open(let way) = self { way } else { nil }
+    var openUplink: Uplink? {
+        if case .open(let uplink) = self { uplink } else { nil }
     }
 }
 

@@ -14,11 +14,11 @@ public struct PathEvaluator: Sendable {
     /// How often to test whether a tunnel still refuses packets: neither peers nor policies are announced (rule S18).
     static let tunnelInterval = Duration.seconds(2)
 
-    private let judge: InterfaceJudge
+    private let classifier: InterfaceClassifier
 
-    /// Evaluates what `judge` knows.
-    public init(_ judge: InterfaceJudge) {
-        self.judge = judge
+    /// Evaluates what `classifier` knows.
+    public init(_ classifier: InterfaceClassifier) {
+        self.classifier = classifier
     }
 
     /// Answers the question of one monitor.
@@ -36,22 +36,22 @@ public struct PathEvaluator: Sendable {
         qualities: [Int: LinkQuality] = [:],
         at now: Duration
     ) -> Evaluation {
-        let view = MonitorView(monitor, judge: judge)
-        var survey = RouteSurvey(
-            classifier: judge,
+        let view = MonitorView(monitor, classifier: classifier)
+        var queries = RouteQueries(
+            classifier: classifier,
             table: table,
             mark: monitor.mark,
             uid: monitor.uid,
             bound: view.bound?.index
         )
-        var round = EvaluationRound(classifier: judge, view: view, now: now)
+        var round = EvaluationRound(classifier: classifier, view: view, now: now)
         if !view.isMissing {
-            round.askFamilies(with: &survey)
-            round.askInterfaces(with: &survey)
-            round.followTunnels(with: &survey)
-            round.askOtherWays(with: &survey)
+            round.evaluateFamilies(with: &queries)
+            round.findOtherInterfaces(with: &queries)
+            round.followTunnels(with: &queries)
+            round.findOtherUplinks(with: &queries)
         }
-        var path = round.path(with: &survey)
+        var path = round.path(with: &queries)
         if let first = path.interfaces.first, path.status == .satisfied {
             path.linkQuality = qualities[first.index] ?? .unknown
         }
@@ -64,10 +64,10 @@ public struct PathEvaluator: Sendable {
             path: Path(path),
             expiries: expiries,
             nextCheck: checks.min(),
-            neighbors: survey.neighbors,
-            lookups: survey.lookups,
-            restsOn: survey.restsOn,
-            outdatedLinks: survey.outdatedLinks
+            neighbors: queries.neighbors,
+            lookups: queries.lookups,
+            restsOn: queries.restsOn,
+            outdatedLinks: queries.outdatedLinks
         )
     }
 }
@@ -79,12 +79,12 @@ struct MonitorView {
     let bound: Link?
     /// Whether packets are bound to an interface that does not exist.
     let isMissing: Bool
-    private let judge: InterfaceJudge
+    private let classifier: InterfaceClassifier
 
-    init(_ monitor: MonitorPolicy, judge: InterfaceJudge) {
+    init(_ monitor: MonitorPolicy, classifier: InterfaceClassifier) {
         self.monitor = monitor
-        self.judge = judge
-        bound = monitor.outputInterface.flatMap { judge.state.link(named: $0) }
+        self.classifier = classifier
+        bound = monitor.outputInterface.flatMap { classifier.state.link(named: $0) }
         isMissing = monitor.outputInterface != nil && bound == nil
     }
 
@@ -92,25 +92,25 @@ struct MonitorView {
     var isConstrained: Bool { monitor.requiredType != nil || !monitor.prohibitedTypes.isEmpty }
 
     /// Whether a route may be refused for the interfaces it takes.
-    var makesDemands: Bool { isConstrained || judge.policy.requiresVPN }
+    var hasRequirements: Bool { isConstrained || classifier.policy.requiresVPN }
 
     /// Whether the interface lies within the question (rules S29, S30).
     func covers(_ link: Link) -> Bool {
-        guard let bound else { return judge.vrf(of: link) == nil }
+        guard let bound else { return classifier.vrf(of: link) == nil }
         return bound.kind == "vrf" ? link.master == bound.index : link.index == bound.index
     }
 
     /// What the monitor asks for that an interface of this type is not; `nil` when it counts.
-    func unmetDemand(of link: Link) -> String? {
+    func unmetRequirement(of link: Link) -> String? {
         guard isConstrained else { return nil }
-        let type = judge.type(of: link)
+        let type = classifier.type(of: link)
         if let required = monitor.requiredType, required != type { return "required_type \(required.rawValue)" }
         return monitor.prohibitedTypes.contains(type) ? "prohibited_type \(type.rawValue)" : nil
     }
 
     /// As unmetDemand(of:), with the demand of the operator for a tunnel.
-    func unmetDemand(ofWayBy link: Link) -> String? {
-        if let demand = unmetDemand(of: link) { return demand }
-        return judge.policy.requiresVPN && !judge.isTunnel(link) ? "require_vpn" : nil
+    func unmetRequirement(ofRouteBy link: Link) -> String? {
+        if let requirement = unmetRequirement(of: link) { return requirement }
+        return classifier.policy.requiresVPN && !classifier.isTunnel(link) ? "require_vpn" : nil
     }
 }

@@ -21,7 +21,7 @@ struct RoutePoll {
     let addresses: [IPAddress]
     private let family: AddressFamily
     private let isBuiltIn: Bool
-    private var heard = 0
+    private var recorded = 0
     private var routed: [RouteChoice] = []
     /// Those that are routed as single destinations of a full table are.
     private var parts: [RouteChoice] = []
@@ -52,10 +52,10 @@ struct RoutePoll {
 
     /// Takes the answer for the next address.
     /// - Returns: What is clear now; `nil` when others have to be asked.
-    mutating func hear(_ result: Result<RouteChoice, RouteRefusal>) -> RouteFinding? {
-        let probe = addresses[heard]
+    mutating func record(_ result: Result<RouteChoice, RouteRefusal>) -> RouteFinding? {
+        let probe = addresses[recorded]
         let isSample = isBuiltIn && Self.samples(family).contains(probe)
-        heard += 1
+        recorded += 1
         switch result {
         case .success(let choice):
             let length = choice.entry.prefixLength

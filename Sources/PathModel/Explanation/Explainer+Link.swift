@@ -12,14 +12,14 @@ extension Explainer {
         _ chain: inout ExplanationChain
     ) {
         let decided = choice?.decision
-        let legs = choice?.legs ?? answer.legs
+        let nexthops = choice?.nexthops ?? answer.nexthops
         let isLocal = answer.type == .local
         if isLocal, answer.prefixLength <= RoutePoll.longestPrefix(destination.family), !destination.isLoopback {
-            let name = legs.first.flatMap { state.links[$0.index]?.name } ?? "lo"
+            let name = nexthops.first.flatMap { state.links[$0.index]?.name } ?? "lo"
             let subject = ReasonSubject(interface: name, family: destination.family, obstacle: .loopback)
             return chain.fail(.nexthop, "this machine", ReasonText(.noDefaultRoute, subject))
         }
-        guard let nexthop = choose(legs, decided: decided) else {
+        guard let nexthop = choose(nexthops, decided: decided) else {
             let object = answer.nexthopID.map { "nexthop object \($0)" } ?? "the route"
             chain.fail(
                 .nexthop,
@@ -28,7 +28,7 @@ extension Explainer {
             )
             return
         }
-        explainNexthop(nexthop, of: legs, isLocal: isLocal, redirect: choice?.redirect, &chain)
+        explainNexthop(nexthop, of: nexthops, isLocal: isLocal, redirect: choice?.redirect, &chain)
         guard !chain.isBroken, let link = state.links[nexthop.index] else { return }
         chain.interface = link.name
         if isLocal || !explainDetour(link, destination.family, &chain) {
@@ -70,8 +70,8 @@ extension Explainer {
 
     /// The nexthop the kernel chose for these packets, which may be a dead one of several, else the first that works, else the
     /// first.
-    private func choose(_ nexthops: [RouteLeg], decided: RouteAnswer?) -> RouteLeg? {
-        if let chosen = decided?.legs.first, let nexthop = nexthops.first(where: { $0.index == chosen.index }) {
+    private func choose(_ nexthops: [RouteNexthop], decided: RouteAnswer?) -> RouteNexthop? {
+        if let chosen = decided?.nexthops.first, let nexthop = nexthops.first(where: { $0.index == chosen.index }) {
             return nexthop
         }
         return nexthops.first(where: interfaces.isLive) ?? nexthops.first
@@ -80,10 +80,10 @@ extension Explainer {
     // MARK: - Nexthop
 
     private func explainNexthop(
-        _ nexthop: RouteLeg,
-        of legs: [RouteLeg],
+        _ nexthop: RouteNexthop,
+        of nexthops: [RouteNexthop],
         isLocal: Bool,
-        redirect: RouteLeg?,
+        redirect: RouteNexthop?,
         _ chain: inout ExplanationChain
     ) {
         let name = RouteText.name(of: nexthop, links: state.links)
@@ -98,31 +98,31 @@ extension Explainer {
             chain.fail(.nexthop, text, fault: fault, hint: "add the route again")
             return
         }
-        let dead = legs.filter { !interfaces.isLive($0) }
-        if legs.count > 1 && dead.count == legs.count {
-            let list = dead.map { "\(RouteText.nexthop($0, links: state.links))\(shortcoming(of: $0))" }
+        let dead = nexthops.filter { !interfaces.isLive($0) }
+        if nexthops.count > 1 && dead.count == nexthops.count {
+            let list = dead.map { "\(RouteText.nexthop($0, links: state.links))\(unusableReason(of: $0))" }
             chain.fail(
                 .nexthop,
                 list.joined(separator: "; "),
-                fault: "all \(legs.count) nexthops of the route are dead: \(list.joined(separator: "; "))",
+                fault: "all \(nexthops.count) nexthops of the route are dead: \(list.joined(separator: "; "))",
                 hint: "bring one of the links up: `ip link show`"
             )
             return
         }
         var text = nexthop.gateway.map { "\($0) on \(name)" } ?? "directly on \(name)"
         if redirect == nexthop { text += ", by an ICMP redirect" }
-        if legs.count > 1 { text += ", one of \(legs.count)" }
-        if !dead.isEmpty && legs.count > 1 {
+        if nexthops.count > 1 { text += ", one of \(nexthops.count)" }
+        if !dead.isEmpty && nexthops.count > 1 {
             text += "; dead: \(dead.map { RouteText.nexthop($0, links: state.links) }.joined(separator: "; "))"
         }
         chain.fine(.nexthop, text)
     }
 
-    private func shortcoming(of nexthop: RouteLeg) -> String {
-        guard let link = state.links[nexthop.index], let shortcoming = interfaces.fault(of: link)?.problem else {
+    private func unusableReason(of nexthop: RouteNexthop) -> String {
+        guard let link = state.links[nexthop.index], let unusableReason = interfaces.fault(of: link)?.problem else {
             return ""
         }
-        return " (\(shortcoming.rawValue))"
+        return " (\(unusableReason.rawValue))"
     }
 
     // MARK: - Link
@@ -161,7 +161,7 @@ extension Explainer {
         if let wifi = interfaces.wifi(of: link) { return "\(link.name): \(wifi.clause)" }
         let hasPorts = link.kind.map(InterfaceKind.isAggregate) ?? false
         let ports = hasPorts ? state.ports(of: link.index).sorted().compactMap { state.links[$0] } : []
-        let unplugged = ports.filter { $0.shortcoming != nil }.prefix(3).map(\.name).joined(separator: ", ")
+        let unplugged = ports.filter { $0.unusableReason != nil }.prefix(3).map(\.name).joined(separator: ", ")
         let exception = unplugged.isEmpty ? "" : ", but not on \(unplugged)"
         // Tunnels have no other.
         let operational = link.operationalState == .unknown ? "" : ", operational state \(link.operationalState)"
@@ -170,13 +170,13 @@ extension Explainer {
 
     private func explainLink(
         _ link: Link,
-        by nexthop: RouteLeg,
+        by nexthop: RouteNexthop,
         decided: RouteAnswer?,
         to destination: IPAddress,
         _ chain: inout ExplanationChain
     ) {
         let classifier = interfaces
-        guard let shortcoming = classifier.linkProblem(of: link) else {
+        guard let unusableReason = classifier.linkProblem(of: link) else {
             chain.fine(.link, describe(link) + pathMTU(decided, by: link, to: destination))
             if let fault = classifier.brokenPort(of: nexthop)?.fault ?? classifier.fault(of: link) {
                 let subject = classifier.subject(fault.port ?? link, obstacle: fault.obstacle)
@@ -189,17 +189,17 @@ extension Explainer {
             }
             return explainTunnel(link, to: destination, &chain)
         }
-        if shortcoming == .linkDown {
+        if unusableReason == .linkDown {
             return chain.fail(.link, "\(link.name): administratively down", reasonOfLinkDown(link))
         }
         chain.fine(.link, describe(link))
         let path = PathEvaluator(classifier).evaluate(classifier.policy.standardMonitor, table: table, at: facts.now)
             .path
         let isPreferred = path.reason == .preferredRouteLinkDown && path.subject?.interface == link.name
-        let own = classifier.subject(link, obstacle: link.obstacle(behind: shortcoming))
+        let own = classifier.subject(link, obstacle: link.obstacle(behind: unusableReason))
         let subject = isPreferred ? path.subject : own
-        let reason = isPreferred ? UnsatisfiedReason.preferredRouteLinkDown : shortcoming.reason
-        let words = shortcoming.rawValue.split(separator: "_").joined(separator: " ")
+        let reason = isPreferred ? UnsatisfiedReason.preferredRouteLinkDown : unusableReason.reason
+        let words = unusableReason.rawValue.split(separator: "_").joined(separator: " ")
         let text = classifier.wifi(of: link) == nil ? "\(link.name): \(words)" : describeCarrier(link)
         chain.fail(.carrier, text, ReasonText(reason, subject))
     }
@@ -213,18 +213,18 @@ extension Explainer {
     /// Says what a tunnel makes of the packets, and what carries its own.
     private func explainTunnel(_ link: Link, to destination: IPAddress, _ chain: inout ExplanationChain) {
         guard interfaces.isTunnel(link) else { return chain.fine(.carrier, describeCarrier(link)) }
-        var survey = RouteSurvey(classifier: interfaces, table: table, mark: 0, uid: nil, bound: nil)
-        let view = MonitorView(interfaces.policy.standardMonitor, judge: interfaces)
+        var queries = RouteQueries(classifier: interfaces, table: table, mark: 0, uid: nil, bound: nil)
+        let view = MonitorView(interfaces.policy.standardMonitor, classifier: interfaces)
         var round = EvaluationRound(classifier: interfaces, view: view, now: facts.now)
         // What carries a tunnel may follow from the rules that lead the default route into it.
-        round.askFamilies(with: &survey)
-        round.askInterfaces(with: &survey)
-        if facts.mark == 0, let (reason, found) = round.fault(of: link, to: destination, with: &survey) {
+        round.evaluateFamilies(with: &queries)
+        round.findOtherInterfaces(with: &queries)
+        if facts.mark == 0, let (reason, found) = round.fault(of: link, to: destination, with: &queries) {
             var subject = found
             subject.family = subject.family ?? destination.family
             return chain.fail(.carrier, nil, ReasonText(reason, subject))
         }
-        switch round.underlay(of: link, with: &survey) {
+        switch round.underlay(of: link, with: &queries) {
         case .link(let below): chain.fine(.carrier, "\(describeCarrier(link)), runs over \(below.name)")
         case .broken(let reason, var subject):
             subject.family = subject.family ?? destination.family
@@ -257,7 +257,7 @@ extension Explainer {
             return chain.fine(.source, "\(source)")
         }
         let hop = state.neighborState(NeighborKey(index: link.index, address: gateway ?? destination))
-        let sources = SourceJudge(interfaces: interfaces)
+        let sources = SourceEvaluator(interfaces: interfaces)
         let verdict = sources.evaluate(source, by: link.index, family: destination.family, hop: hop)
         guard let source, verdict.isUsable else {
             let subject = ReasonSubject(interface: link.name, family: destination.family, obstacle: verdict.obstacle)
@@ -265,8 +265,8 @@ extension Explainer {
             let reason = verdict.isPending ? UnsatisfiedReason.dadPending : .noSourceAddress
             return chain.fail(.source, verdict.isPending ? nil : text, ReasonText(reason, subject))
         }
-        var survey = survey()
-        if let obstacle = survey.obstacle(toReplies: source, from: destination, by: link.index) {
+        var queries = makeQueries()
+        if let obstacle = queries.obstacle(toReplies: source, from: destination, by: link.index) {
             let subject = ReasonSubject(interface: link.name, family: destination.family, obstacle: obstacle)
             return chain.fail(.source, "\(source)", ReasonText(.noSourceAddress, subject))
         }
@@ -279,7 +279,7 @@ extension Explainer {
     // MARK: - Neighbour
 
     private func explainNeighbor(
-        _ nexthop: RouteLeg,
+        _ nexthop: RouteNexthop,
         _ link: Link,
         isLocal: Bool,
         to destination: IPAddress,

@@ -111,7 +111,7 @@ extension Explainer {
     ) {
         // IPv6 shows such routes with the loopback device, which says nothing.
         var answer = entry.answer
-        answer.legs = []
+        answer.nexthops = []
         let line = RouteText.line(answer, to: destination, links: [:])
         let reason = ReasonText(failure.reason, subject(destination.family, table: entry.answer.table))
         let fault =
@@ -157,7 +157,7 @@ extension Explainer {
         }
         chain.fine(.rule, matches.text(of: general))
         if let elsewhere, let vrf = state.links.values.first(where: { $0.vrfTable == elsewhere.answer.table }) {
-            let interface = elsewhere.answer.legs.first.flatMap { state.links[$0.index]?.name }
+            let interface = elsewhere.answer.nexthops.first.flatMap { state.links[$0.index]?.name }
             let subject = ReasonSubject(interface: interface, family: family, obstacle: .inVRF(vrf.name))
             let text = "\(RouteText.name(ofTable: general.table)) has no route; the VRF \(vrf.name) has one"
             return chain.fail(.table, text, ReasonText(.noDefaultRoute, subject))
@@ -179,8 +179,8 @@ extension Explainer {
 
     /// Whether no leg of a route works, so that the kernel may act as if it was not there.
     private func isPassedOver(_ entry: RouteEntry) -> Bool {
-        entry.answer.type == .unicast && !entry.answer.legs.isEmpty
-            && entry.answer.legs.allSatisfy { state.links[$0.index].map(interfaces.isUsable) != true }
+        entry.answer.type == .unicast && !entry.answer.nexthops.isEmpty
+            && entry.answer.nexthops.allSatisfy { state.links[$0.index].map(interfaces.isUsable) != true }
     }
 
     /// Without a route the interface that got furthest tells why, since the kernel drops routes of links that are off.
@@ -211,7 +211,9 @@ extension Explainer {
     private func lackingSubject(_ family: AddressFamily) -> ReasonSubject {
         var subject = subject(family)
         guard family == .ipv6 else { return subject }
-        let working = state.links.values.filter { interfaces.isEligible($0) && interfaces.shortcoming(of: $0) == nil }
+        let working = state.links.values.filter {
+            interfaces.isEligible($0) && interfaces.unusableReason(of: $0) == nil
+        }
         guard let link = working.min(by: { $0.index < $1.index }), let obstacle = link.ipv6Obstacle else {
             return subject
         }

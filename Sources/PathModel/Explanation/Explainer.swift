@@ -14,10 +14,10 @@ public struct Explainer<Table: ForwardingTable> {
     public init(_ facts: ExplanationFacts, table: Table) {
         self.facts = facts
         self.table = table
-        bound = facts.judge.policy.boundInterface.flatMap { facts.judge.state.link(named: $0)?.index }
+        bound = facts.classifier.policy.boundInterface.flatMap { facts.classifier.state.link(named: $0)?.index }
     }
 
-    var interfaces: InterfaceJudge { facts.judge }
+    var interfaces: InterfaceClassifier { facts.classifier }
     var state: KernelState { interfaces.state }
 
     /// Explains how packets of a family leave for the Internet, by the probes of the policy (rule S20).
@@ -26,19 +26,19 @@ public struct Explainer<Table: ForwardingTable> {
     /// - Returns: `nil` when the policy has no probe of the family.
     public func explainInternet(_ family: AddressFamily, names: NameQuestion = .general) -> Explanation? {
         guard let first = interfaces.policy.probes[family]?.first else { return nil }
-        var survey = survey()
-        switch survey.survey(family) {
+        var queries = makeQueries()
+        switch queries.findRoute(family) {
         case .found(let choice, _):
-            return explain(.success(byLiveLeg(choice, with: &survey)), to: choice.destination, names: names)
+            return explain(.success(byLiveNexthop(choice, with: &queries)), to: choice.destination, names: names)
         case .refused(let refusal, let probe): return explain(.failure(refusal), to: probe ?? first, names: names)
         }
     }
 
     /// The probe stands for all destinations, of which others take a leg that works (rule S31).
-    private func byLiveLeg(_ choice: RouteChoice, with survey: inout RouteSurvey) -> RouteChoice {
+    private func byLiveNexthop(_ choice: RouteChoice, with queries: inout RouteQueries) -> RouteChoice {
         let isLive = interfaces.isLive
-        guard !choice.decision.legs.contains(where: isLive), let leg = choice.legs.first(where: isLive),
-            let decision = try? survey.ask(choice.destination, .decision, by: leg.index).get()
+        guard !choice.decision.nexthops.contains(where: isLive), let nexthop = choice.nexthops.first(where: isLive),
+            let decision = try? queries.lookup(choice.destination, .decision, by: nexthop.index).get()
         else { return choice }
         var choice = choice
         choice.decision = decision
@@ -70,14 +70,14 @@ public struct Explainer<Table: ForwardingTable> {
         return bound.explain(bound.connect(to: destination), to: destination, names: names)
     }
 
-    func survey() -> RouteSurvey {
-        RouteSurvey(classifier: interfaces, table: table, mark: facts.mark, uid: facts.uid, bound: bound)
+    func makeQueries() -> RouteQueries {
+        RouteQueries(classifier: interfaces, table: table, mark: facts.mark, uid: facts.uid, bound: bound)
     }
 
     /// What connect(2) to one address finds.
     private func connect(to destination: IPAddress) -> Result<RouteChoice, RouteRefusal> {
-        var survey = survey()
-        return survey.connect(destination)
+        var queries = makeQueries()
+        return queries.connect(destination)
     }
 
     private func explain(
@@ -138,7 +138,7 @@ public struct Explainer<Table: ForwardingTable> {
     /// The table of the VRF that the packets are bound to.
     private var vrfTable: UInt32? {
         guard let link = bound.flatMap({ state.links[$0] }) else { return nil }
-        return link.vrfTable ?? facts.judge.vrf(of: link)?.vrfTable
+        return link.vrfTable ?? facts.classifier.vrf(of: link)?.vrfTable
     }
 
     /// Whether the machine has neither a route nor an address of the family.
@@ -168,8 +168,8 @@ public struct Explainer<Table: ForwardingTable> {
                 hint: "check the spelling and the name servers: `getent ahosts \(name)`"
             )
         case .general:
-            var queries = survey()
-            let state = DNSJudge(interfaces: interfaces, strandedTunnels: []).judge(with: &queries)
+            var queries = makeQueries()
+            let state = DNSEvaluator(interfaces: interfaces, strandedTunnels: []).evaluate(with: &queries)
             if state.isUsable {
                 chain.fine(.dns, origin)
             } else {

@@ -6,7 +6,7 @@ public import Netlink
 /// What an explanation is made from, besides the forwarding table itself.
 public struct ExplanationFacts: Sendable {
     /// Links and addresses, name servers, and what the operator decided.
-    public var judge: InterfaceJudge
+    public var classifier: InterfaceClassifier
     /// The policy rules of both families, in any order.
     public var rules: [PolicyRule]
     /// Routes that reject, of all tables.
@@ -26,7 +26,7 @@ public struct ExplanationFacts: Sendable {
     /// Whether the router of a default route is being resolved, of a table that packets may be routed by.
     public var isResolvingRouter: Bool {
         defaults.contains { route in
-            route.answer.legs.contains { $0.router.map { neighbors[$0]?.state == .incomplete } ?? false }
+            route.answer.nexthops.contains { $0.router.map { neighbors[$0]?.state == .incomplete } ?? false }
                 && isReachable(table: route.answer.table, route.destination.address.family)
         }
     }
@@ -36,7 +36,7 @@ public struct ExplanationFacts: Sendable {
 
     /// Whether a rule, or a route into a VRF, leads packets to the Internet to a table, from one of the own addresses.
     private func isReachable(table: UInt32, _ family: AddressFamily) -> Bool {
-        let interfaces = judge
+        let interfaces = classifier
         let state = interfaces.state
         let haveSources = rules.contains { $0.selector.split(separator: " ").contains("from") }
         let own =
@@ -60,7 +60,7 @@ public struct ExplanationFacts: Sendable {
     }
 
     public init(
-        judge: InterfaceJudge,
+        classifier: InterfaceClassifier,
         rules: [PolicyRule] = [],
         rejects: [RouteEntry] = [],
         defaults: [RouteEntry] = [],
@@ -70,7 +70,7 @@ public struct ExplanationFacts: Sendable {
         mark: UInt32 = 0,
         now: Duration = .zero
     ) {
-        self.judge = judge
+        self.classifier = classifier
         self.rules = rules
         self.rejects = rejects
         self.defaults = defaults

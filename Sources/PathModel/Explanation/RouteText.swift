@@ -21,10 +21,10 @@ enum RouteText {
         if let word = word(for: answer.type) { words.append(word) }
         words.append(prefix(answer.prefixLength, of: destination))
         if let id = answer.nexthopID { words.append("nhid \(id)") }
-        if answer.legs.count == 1 {
-            words.append(nexthop(answer.legs[0], links: links))
-        } else if !answer.legs.isEmpty {
-            words += answer.legs.map { "nexthop " + nexthop($0, links: links) }
+        if answer.nexthops.count == 1 {
+            words.append(nexthop(answer.nexthops[0], links: links))
+        } else if !answer.nexthops.isEmpty {
+            words += answer.nexthops.map { "nexthop " + nexthop($0, links: links) }
         }
         if answer.metric > 0 { words.append("metric \(answer.metric)") }
         if let origin = origin(answer.origin) { words.append("(\(origin))") }
@@ -35,7 +35,7 @@ enum RouteText {
     }
 
     /// A nexthop, such as `via 192.0.2.1 dev eth0 linkdown`.
-    static func nexthop(_ nexthop: RouteLeg, links: [Int: Link]) -> String {
+    static func nexthop(_ nexthop: RouteNexthop, links: [Int: Link]) -> String {
         var words = nexthop.gateway.map { ["via \($0)"] } ?? []
         words.append("dev \(name(of: nexthop, links: links))")
         if nexthop.flags.contains(.dead) { words.append("dead") }
@@ -43,7 +43,7 @@ enum RouteText {
         return words.joined(separator: " ")
     }
 
-    static func name(of nexthop: RouteLeg, links: [Int: Link]) -> String {
+    static func name(of nexthop: RouteNexthop, links: [Int: Link]) -> String {
         links[nexthop.index]?.name ?? "interface \(nexthop.index)"
     }
 

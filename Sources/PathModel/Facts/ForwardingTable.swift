@@ -15,7 +15,7 @@ public protocol ForwardingTable {
     func output(of: Transport, from: IPAddress?, to: IPAddress, by index: Int) -> OutputAnswer
 
     /// Whether a rule asks for the protocol or the ports of packets.
-    var asksForTransport: Bool { get }
+    var selectsByTransport: Bool { get }
 
     /// The marks of packets that rules lead past a table to which they lead others, as those of a VPN's own packets.
     func marksExempt(fromTable number: UInt32, _ family: AddressFamily) -> [UInt32]
@@ -53,7 +53,7 @@ extension ForwardingTable {
         nil
     }
 
-    public var asksForTransport: Bool { false }
+    public var selectsByTransport: Bool { false }
 
     /// Knows of none.
     public func marksExempt(fromTable number: UInt32, _ family: AddressFamily) -> [UInt32] { [] }
@@ -96,6 +96,6 @@ extension RouteAnswer {
         // RTPROT_KERNEL
         guard origin != 2 else { return [] }
         // RTPROT_RA
-        return Set(legs.filter { $0.gateway != nil || preferredSource == nil && origin != 9 }.map(\.index))
+        return Set(nexthops.filter { $0.gateway != nil || preferredSource == nil && origin != 9 }.map(\.index))
     }
 }

@@ -28,9 +28,9 @@ public struct PathIdentity: Hashable, Sendable, CustomStringConvertible {
         unsafe String(unsafeUninitializedCapacity: 16) { text in
             var rest = value
             unsafe text.initialize(repeating: 0)
-            for place in (0..<16).reversed() {
+            for position in (0..<16).reversed() {
                 let digit = UInt8(truncatingIfNeeded: rest & 0xF)
-                unsafe text[place] = digit < 10 ? 48 + digit : 87 + digit
+                unsafe text[position] = digit < 10 ? 48 + digit : 87 + digit
                 rest >>= 4
             }
             return 16
@@ -65,7 +65,7 @@ private struct CanonicalBytes {
     mutating func add(_ text: String) {
         let bytes = text.utf8Span.span
         add(bytes.count)
-        for place in bytes.indices { add(byte: bytes[place]) }
+        for position in bytes.indices { add(byte: bytes[position]) }
     }
 
     mutating func add<Value>(_ value: Value?, _ body: (inout CanonicalBytes, Value) -> Void) {
@@ -137,7 +137,7 @@ private struct CanonicalBytes {
         add(subject.family) { $0.add($1.rawValue) }
         add(subject.table) { $0.add(Int($1)) }
         add(subject.alternative) { $0.add($1) }
-        add(subject.demand) { $0.add($1) }
+        add(subject.requirement) { $0.add($1) }
     }
 
     mutating func add(_ path: PathFields) {

@@ -10,16 +10,16 @@ public import Netlink
 public struct HeldAddress: Hashable, Sendable {
     public var value: InterfaceAddress
     /// When it was told, as time since boot.
-    public var told: Duration
+    public var receivedAt: Duration
 
-    public init(_ value: InterfaceAddress, told: Duration) {
+    public init(_ value: InterfaceAddress, receivedAt: Duration) {
         self.value = value
-        self.told = told
+        self.receivedAt = receivedAt
     }
 
     /// When the address stops being valid, as time since boot; `nil` means never.
     public var validUntil: Duration? {
-        value.validSeconds.map { told + .seconds(Int64($0)) }
+        value.validSeconds.map { receivedAt + .seconds(Int64($0)) }
     }
 
     /// Whether packets for the Internet can come from it: not loopback, not IPv6 link-local (rule S24).

@@ -53,8 +53,8 @@ extension KernelState {
         case .neighbor(let neighbor, let removed):
             let key = NeighborKey(index: neighbor.index, address: neighbor.address)
             // That a resolution begins again is not announced: a second failure tells of one.
-            let isNews = note(removed ? nil : neighbor, of: key)
-            guard isNews || neighbors[key]?.isRival == true else { return nil }
+            let isChange = note(removed ? nil : neighbor, of: key)
+            guard isChange || neighbors[key]?.isRival == true else { return nil }
             let message = removed ? "RTM_DELNEIGH" : "RTM_NEWNEIGH"
             return Trigger(cause: .neighbor, message: message, index: neighbor.index)
         case .bridgeEntry(let entry, let removed):
@@ -128,9 +128,9 @@ extension KernelState {
         }
         for address in new {
             let old = addresses[index]?.first { $0.value.isSame(as: address) }
-            let told = HeldAddress(address, told: now)
+            let new = HeldAddress(address, receivedAt: now)
             _ = store(address, at: now)
-            if let old, told.isRefresh(of: old) { continue }
+            if let old, new.isRefresh(of: old) { continue }
             changed = true
         }
         return changed
@@ -178,9 +178,9 @@ extension KernelState {
         if old?.hsrPorts != link.hsrPorts, link.kind == "hsr" { ports[link.index] = Set(link.hsrPorts) }
         touched.formUnion(hsrLinks(over: link.index))
         let wasLetIn = old?.operationalState == .dormant && link.operationalState != .dormant
-        if link.shortcoming != nil {
+        if link.unusableReason != nil {
             settling[link.index] = nil
-        } else if old == nil || old?.shortcoming != nil || wasLetIn, !routable.contains(link.index) {
+        } else if old == nil || old?.unusableReason != nil || wasLetIn, !routable.contains(link.index) {
             settling[link.index] = now
         }
         return true
@@ -213,9 +213,9 @@ extension KernelState {
 
     /// - Returns: Whether an evaluation could come out differently; a plain refresh of lifetimes does not (rule S27).
     private mutating func store(_ address: InterfaceAddress, at now: Duration) -> Bool {
-        let held = HeldAddress(address, told: now)
+        let held = HeldAddress(address, receivedAt: now)
         var list = addresses[address.index] ?? []
-        guard let place = list.firstIndex(where: { $0.value.isSame(as: address) }) else {
+        guard let position = list.firstIndex(where: { $0.value.isSame(as: address) }) else {
             list.append(held)
             addresses[address.index] = list
             touched.insert(address.index)
@@ -225,8 +225,8 @@ extension KernelState {
             }
             return true
         }
-        let old = list[place]
-        list[place] = held
+        let old = list[position]
+        list[position] = held
         addresses[address.index] = list
         touched.insert(address.index)
         if held.isRefresh(of: old) { return old.isOutlived(by: held, at: now) }
@@ -235,9 +235,10 @@ extension KernelState {
     }
 
     private mutating func remove(_ address: InterfaceAddress) -> Bool {
-        guard var list = addresses[address.index], let place = list.firstIndex(where: { $0.value.isSame(as: address) })
+        guard var list = addresses[address.index],
+            let position = list.firstIndex(where: { $0.value.isSame(as: address) })
         else { return false }
-        list.remove(at: place)
+        list.remove(at: position)
         addresses[address.index] = list.isEmpty ? nil : list
         touched.insert(address.index)
         updateRoutable(address.index, after: list)

@@ -25,9 +25,9 @@ public struct KernelState: Sendable {
     /// Since when an interface is up and has had no address yet.
     var settling: [Int: Duration] = [:]
     /// The neighbours that an answer rests on.
-    var neighbors: [NeighborKey: WatchedNeighbor] = [:]
+    var neighbors: [NeighborKey: TrackedNeighbor] = [:]
     /// Whether gateways in use are asked, so that one that answers is known to be there (rule S52).
-    var asksGateways = false
+    var probesGateways = false
     /// Interfaces whose link or addresses changed since dequeueTouched().
     var touched: Set<Int> = []
 
@@ -86,7 +86,7 @@ public struct NeighborKey: Hashable, Sendable {
 }
 
 /// What an answer needs to know of neighbours (rule S52).
-public struct NeighborDemand: Hashable, Sendable {
+public struct NeighborDependencies: Hashable, Sendable {
     /// The gateways in use.
     public var gateways: Set<NeighborKey> = []
     /// Gateways among which the kernel chooses by what it knows of them.
@@ -97,7 +97,7 @@ public struct NeighborDemand: Hashable, Sendable {
         self.rivals = rivals
     }
 
-    public mutating func formUnion(_ other: NeighborDemand) {
+    public mutating func formUnion(_ other: NeighborDependencies) {
         gateways.formUnion(other.gateways)
         rivals.formUnion(other.rivals)
     }
@@ -106,7 +106,7 @@ public struct NeighborDemand: Hashable, Sendable {
 }
 
 /// What is known of a neighbour.
-struct WatchedNeighbor: Hashable, Sendable {
+struct TrackedNeighbor: Hashable, Sendable {
     var isInUse: Bool
     var isRival: Bool
     /// The kernel's entry; ``NeighborState/none`` without one.
@@ -124,16 +124,16 @@ struct WatchedNeighbor: Hashable, Sendable {
 extension KernelState {
     /// Watches these neighbours and forgets the others.
     ///
-    /// With `asksGateways`, gateways are asked, so that one that answers is known to be there (rule S52).
+    /// With `probesGateways`, gateways are asked, so that one that answers is known to be there (rule S52).
     /// - Returns: Those whose entry has to be read.
-    public mutating func watch(_ demand: NeighborDemand, asksGateways: Bool = false) -> [NeighborKey] {
-        if self.asksGateways != asksGateways { neighbors = [:] }
-        self.asksGateways = asksGateways
-        let wanted = demand.all
+    public mutating func track(_ dependencies: NeighborDependencies, probesGateways: Bool = false) -> [NeighborKey] {
+        if self.probesGateways != probesGateways { neighbors = [:] }
+        self.probesGateways = probesGateways
+        let wanted = dependencies.all
         for key in neighbors.keys where !wanted.contains(key) { neighbors[key] = nil }
         for key in wanted {
-            let (isInUse, isRival) = (demand.gateways.contains(key), demand.rivals.contains(key))
-            neighbors[key, default: WatchedNeighbor(isInUse: isInUse, isRival: isRival)].isInUse = isInUse
+            let (isInUse, isRival) = (dependencies.gateways.contains(key), dependencies.rivals.contains(key))
+            neighbors[key, default: TrackedNeighbor(isInUse: isInUse, isRival: isRival)].isInUse = isInUse
             neighbors[key]?.isRival = isRival
         }
         return unreadNeighbors
@@ -142,14 +142,14 @@ extension KernelState {
     /// Records all entries of the neighbour table, for an answer that is given once.
     public mutating func learn(_ entries: [Neighbor]) {
         let keys = entries.map { NeighborKey(index: $0.index, address: $0.address) }
-        _ = watch(.init(rivals: Set(keys)))
+        _ = track(.init(rivals: Set(keys)))
         for (key, entry) in zip(keys, entries) { _ = note(entry, of: key) }
     }
 
     /// The gateways in use.
     public var gatewaysInUse: Set<NeighborKey> { Set(neighbors.lazy.filter(\.value.isInUse).map(\.key)) }
 
-    public var watchedNeighbors: Set<NeighborKey> { Set(neighbors.keys) }
+    public var trackedNeighbors: Set<NeighborKey> { Set(neighbors.keys) }
 
     /// Those whose entry has to be read: new ones, and those behind a bridge that have another hardware address.
     public var unreadNeighbors: [NeighborKey] { neighbors.filter(\.value.isUnread).map(\.key) }
@@ -158,7 +158,7 @@ extension KernelState {
     /// are asked (rule S52); `nil` when unknown.
     public func isReachable(_ key: NeighborKey) -> Bool? {
         guard let answers = neighbors[key]?.answers else { return nil }
-        return answers && !asksGateways ? nil : answers
+        return answers && !probesGateways ? nil : answers
     }
 
     /// Whether a monitored neighbour answered ARP or Neighbor Solicitation when a packet last went there; `nil` when unknown.

@@ -21,7 +21,7 @@ public struct AuditSchedule: Hashable, Sendable {
     }
 
     /// Takes a new interval and keeps what was counted.
-    public mutating func take(interval: Duration) {
+    public mutating func apply(interval: Duration) {
         let fresh = AuditSchedule(interval: interval)
         (self.interval, lossInterval) = (fresh.interval, fresh.lossInterval)
     }

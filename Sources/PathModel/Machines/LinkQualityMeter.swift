@@ -31,7 +31,7 @@ public struct LinkQualityMeter: Hashable, Sendable {
     /// Takes a reading.
     /// - Returns: The quality to publish now.
     public mutating func read(_ reading: LinkReading, at now: Duration) -> LinkQuality {
-        let next = judge(reading)
+        let next = classify(reading)
         heldUntil = nil
         guard next != quality else { return quality }
         if let changed, now - changed < holdTime {
@@ -43,7 +43,7 @@ public struct LinkQualityMeter: Hashable, Sendable {
         return quality
     }
 
-    private func judge(_ reading: LinkReading) -> LinkQuality {
+    private func classify(_ reading: LinkReading) -> LinkQuality {
         switch reading {
         case .unknown: .unknown
         case .wireless(let signal): grade(signal, good: -60, moderate: -72, margin: Self.hysteresis)

@@ -255,7 +255,7 @@ public struct ReasonSubject: Hashable, Sendable {
     /// Another interface that would work, for `preferredRouteLinkDown`.
     public var alternative: String?
     /// The unmet demand, for `policy`, such as `require_vpn`.
-    public var demand: String?
+    public var requirement: String?
     /// What stands in the way, where the reason alone would mislead.
     public var obstacle: Obstacle?
     /// The Wi-Fi of the interface, when it has some.
@@ -325,14 +325,14 @@ public struct ReasonSubject: Hashable, Sendable {
         family: AddressFamily? = nil,
         table: UInt32? = nil,
         alternative: String? = nil,
-        demand: String? = nil,
+        requirement: String? = nil,
         obstacle: Obstacle? = nil
     ) {
         self.interface = interface
         self.family = family
         self.table = table
         self.alternative = alternative
-        self.demand = demand
+        self.requirement = requirement
         self.obstacle = obstacle
     }
 }

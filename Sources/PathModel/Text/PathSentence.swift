@@ -19,8 +19,8 @@ public enum PathSentence {
         }
         guard path.status == .satisfied else {
             let isForAnotherReason = previous.reason != path.reason || previous.subject != path.subject
-            let news = isForAnotherReason ? [] : change.changed.compactMap { phrase($0, path, previous) }
-            return "Path \(monitor) " + ([verdict(path, adverb: "still ")] + news).joined(separator: "; ")
+            let phrases = isForAnotherReason ? [] : change.changed.compactMap { phrase($0, path, previous) }
+            return "Path \(monitor) " + ([verdict(path, adverb: "still ")] + phrases).joined(separator: "; ")
         }
         if let old = previous.interfaces.first, let new = path.interfaces.first, old.index != new.index {
             let note = path.isExpensive ? " (expensive)" : previous.isExpensive ? " (no longer expensive)" : ""

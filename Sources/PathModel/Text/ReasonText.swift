@@ -89,7 +89,7 @@ public struct ReasonText: Hashable, Sendable {
             "\(interface) has \(family.isEmpty ? "a " : "an ")\(family)default route but no address to send from"
         case .rfkillWifi: "Wi-Fi is disabled by rfkill"
         case .rfkillWwan: "cellular is disabled by rfkill"
-        case .policy: "the configuration requires \(demand(subject.demand))"
+        case .policy: "the configuration requires \(requirement(subject.requirement))"
         case .gatewayUnreachable: "the \(family)gateway on \(interface) does not answer"
         case .noPeer: "\(interface) has no peer for \(family)packets"
         case .blockedByFirewall: "a packet filter refuses \(family)connections via \(interface)"
@@ -98,7 +98,7 @@ public struct ReasonText: Hashable, Sendable {
 
     private static func network(_ radio: ReasonSubject.Radio?) -> String { radio?.network ?? "the access point" }
 
-    private static func demand(_ text: String?) -> String {
+    private static func requirement(_ text: String?) -> String {
         let words = (text ?? "").split(separator: " ")
         switch (words.first, words.last) {
         case ("require_vpn", _): return "a VPN"
@@ -186,7 +186,7 @@ public struct ReasonText: Hashable, Sendable {
         case .rfkillWifi: return "`rfkill unblock wifi`"
         case .rfkillWwan: return "`rfkill unblock wwan`"
         case .policy:
-            return subject.demand == "require_vpn"
+            return subject.requirement == "require_vpn"
                 ? "start the VPN" : "change the monitor, or bring up a matching interface"
         case .gatewayUnreachable: return "check the router: `ip neighbor show dev \(interface)`"
         case .noPeer: return "`wg show \(interface)`, `ip xfrm policy`"

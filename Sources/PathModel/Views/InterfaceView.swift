@@ -35,36 +35,38 @@ public struct InterfaceView: Hashable, Sendable {
     /// Whether it could carry traffic, as far as link and addresses go.
     public var isUsable: Bool
     /// What keeps it from carrying traffic; `nil` when it is usable.
-    public var shortcoming: Shortcoming?
+    public var unusableReason: UnusableReason?
     public var isExpensive: Bool
     /// Whether programs should spare traffic on it.
     public var isConstrained: Bool
     /// Its Wi-Fi; `nil` when it is no client of a network.
     public var wifi: WirelessFacts?
 
-    public init(_ link: Link, judge: InterfaceJudge) {
-        let cost = CostJudge(judge: judge)
+    public init(_ link: Link, classifier: InterfaceClassifier) {
+        let cost = CostEvaluator(classifier: classifier)
         index = link.index
         name = link.name
         alternativeNames = link.alternativeNames
-        type = judge.type(of: link)
+        type = classifier.type(of: link)
         kind = link.kind
         isUp = link.flags.contains(.up)
         hasCarrier = link.carrier ?? link.flags.contains(.lowerUp)
         operationalState = link.operationalState
         mtu = link.mtu
         hardwareAddress = link.hardwareAddress
-        master = link.master.flatMap { judge.state.links[$0]?.name }
-        ports = judge.portCount(of: link)
+        master = link.master.flatMap { classifier.state.links[$0]?.name }
+        ports = classifier.portCount(of: link)
         carrierChanges = link.carrierChanges
-        addresses = (judge.state.addresses[link.index] ?? []).map(AddressView.init).sorted { $0.sortKey < $1.sortKey }
-        isRequired = judge.isRequired(link)
-        isIgnored = judge.isIgnored(link)
-        shortcoming = judge.shortcoming(of: link)
-        isUsable = shortcoming == nil
+        addresses = (classifier.state.addresses[link.index] ?? []).map(AddressView.init).sorted {
+            $0.sortKey < $1.sortKey
+        }
+        isRequired = classifier.isRequired(link)
+        isIgnored = classifier.isIgnored(link)
+        unusableReason = classifier.unusableReason(of: link)
+        isUsable = unusableReason == nil
         isExpensive = cost.isExpensive(link)
         isConstrained = cost.isConstrained(link)
-        wifi = judge.wifi(of: link)
+        wifi = classifier.wifi(of: link)
     }
 }
 

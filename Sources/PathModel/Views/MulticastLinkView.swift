@@ -9,7 +9,7 @@ public struct MulticastLinkView: Hashable, Sendable {
     public let addresses: [AddressView]
 }
 
-extension InterfaceJudge {
+extension InterfaceClassifier {
     /// The interfaces on which services are looked for and offered, by rising index: up with a carrier, able to multicast,
     /// neither loopback nor a port nor on the ignore list, and wanted.
     public func multicastLinks(where isWanted: (Link) -> Bool = { _ in true }) -> [MulticastLinkView] {

@@ -79,8 +79,8 @@ public enum SnapshotDiff {
                     if old.metric != gateway.metric { changes.append(.gatewayChanged(gateway, previous: old)) }
                     continue
                 }
-                let place = gone.firstIndex { $0.interface == gateway.interface } ?? gone.indices.first
-                changes.append(.gatewayChanged(gateway, previous: place.map { gone.remove(at: $0) }))
+                let position = gone.firstIndex { $0.interface == gateway.interface } ?? gone.indices.first
+                changes.append(.gatewayChanged(gateway, previous: position.map { gone.remove(at: $0) }))
             }
             changes += gone.map { .gatewayChanged(nil, previous: $0) }
         }

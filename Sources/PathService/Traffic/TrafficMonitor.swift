@@ -47,7 +47,7 @@ final class TrafficMonitor {
     /// A socket with its registration; the socket is closed after it was unregistered.
     private struct Source<Reader> {
         let reader: Reader
-        let registration: EventLoop.Watch
+        let registration: EventLoop.Registration
     }
 
     init(_ engine: PathEngine, loop: EventLoop, hub: EventHub, recorder: NetlinkRecorder?) {
@@ -130,10 +130,12 @@ final class TrafficMonitor {
         }
     }
 
-    private func register(_ descriptor: Int32, _ handler: @escaping () -> Void) throws(NetlinkError) -> EventLoop.Watch
-    {
+    private func register(
+        _ descriptor: Int32,
+        _ handler: @escaping () -> Void
+    ) throws(NetlinkError) -> EventLoop.Registration {
         do {
-            return try loop.watch(descriptor, for: .readable) { _ in handler() }
+            return try loop.register(descriptor, for: .readable) { _ in handler() }
         } catch {
             throw .noSocket(step: "epoll_ctl", code: error.rawValue)
         }
@@ -141,7 +143,7 @@ final class TrafficMonitor {
 
     private func close() {
         for registration in [connections?.registration, ends?.registration].compactMap(\.self) {
-            loop.unwatch(registration)
+            loop.unregister(registration)
         }
         (connections, ends, families) = (nil, nil, [])
         counters = nil

@@ -9,7 +9,7 @@ internal import LinuxIO
 final class PeerDial {
     private struct Attempt {
         let descriptor: Int32
-        let registration: EventLoop.Watch
+        let registration: EventLoop.Registration
     }
 
     private let loop: EventLoop
@@ -39,7 +39,7 @@ final class PeerDial {
     }
 
     private func abandon(_ attempt: Attempt) {
-        loop.unwatch(attempt.registration)
+        loop.unregister(attempt.registration)
         Glibc.close(attempt.descriptor)
     }
 
@@ -67,7 +67,7 @@ final class PeerDial {
             return true
         }
         guard code == -EINPROGRESS,
-            let registration = try? loop.watch(
+            let registration = try? loop.register(
                 descriptor,
                 for: .writable,
                 handler: { [weak self] _ in self?.handle(descriptor) }
@@ -83,7 +83,7 @@ final class PeerDial {
     private func handle(_ descriptor: Int32) {
         guard let index = attempts.firstIndex(where: { $0.descriptor == descriptor }) else { return }
         let attempt = attempts.remove(at: index)
-        loop.unwatch(attempt.registration)
+        loop.unregister(attempt.registration)
         guard nwp_flow_value(descriptor, SOL_SOCKET, SO_ERROR) == 0 else {
             Glibc.close(descriptor)
             return advance()

@@ -14,7 +14,7 @@ internal import LinuxIO
     private let buffer: LinkBuffer
     private let stream: Int32
     private let datagrams: Int32
-    private var registrations: [EventLoop.Watch] = []
+    private var registrations: [EventLoop.Registration] = []
 
     private static let attempts = 32
     /// How much is read in one iteration, so that others are served.
@@ -26,8 +26,8 @@ internal import LinuxIO
         self.buffer = buffer
         (stream, datagrams, number) = try Self.open()
         do throws(Errno) {
-            registrations.append(try loop.watch(stream, for: .readable) { [weak self] _ in self?.accept() })
-            registrations.append(try loop.watch(datagrams, for: .readable) { [weak self] _ in self?.receive() })
+            registrations.append(try loop.register(stream, for: .readable) { [weak self] _ in self?.accept() })
+            registrations.append(try loop.register(datagrams, for: .readable) { [weak self] _ in self?.receive() })
         } catch {
             close()
             throw error
@@ -37,7 +37,7 @@ internal import LinuxIO
     deinit { close() }
 
     private func close() {
-        for registration in registrations { loop.unwatch(registration) }
+        for registration in registrations { loop.unregister(registration) }
         Glibc.close(stream)
         Glibc.close(datagrams)
     }

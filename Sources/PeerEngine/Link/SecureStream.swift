@@ -43,7 +43,7 @@ internal import LinuxIO
     private let loop: EventLoop
     private let buffer: LinkBuffer
     private let descriptor: Int32
-    private var registration: EventLoop.Watch?
+    private var registration: EventLoop.Registration?
     private var registeredEvents: EventLoop.Interest = []
     private let end: TLSEnd
     private(set) var isOpen = false
@@ -78,7 +78,7 @@ internal import LinuxIO
         self.end = end
         _ = nwp_flow_option(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
         do throws(Errno) {
-            registration = try loop.watch(descriptor, for: []) { [weak self] readiness in self?.handle(readiness) }
+            registration = try loop.register(descriptor, for: []) { [weak self] readiness in self?.handle(readiness) }
         } catch {
             Glibc.close(descriptor)
             throw error
@@ -137,7 +137,7 @@ internal import LinuxIO
         guard let registration else { return }
         if let timer { loop.cancel(timer) }
         timer = nil
-        loop.unwatch(registration)
+        loop.unregister(registration)
         self.registration = nil
         Glibc.close(descriptor)
     }

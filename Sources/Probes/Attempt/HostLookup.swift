@@ -89,7 +89,7 @@ public final class HostLookup: Cancelable {
     private static let noAnswer = "no answer in time"
 
     private func begin() {
-        timer = loop.scheduleSilence(after: limit) { [weak self] isDelayed in
+        timer = loop.scheduleTimeout(after: limit) { [weak self] isDelayed in
             self?.finish(.failed(isDelayed ? SchedulingDelay.text : Self.noAnswer, certainty: .none))
         }
         do {

@@ -34,7 +34,7 @@ internal import LinuxIO
 
     private let loop: EventLoop
     private var raw: OpaquePointer?
-    private var watch: EventLoop.Watch?
+    private var watch: EventLoop.Registration?
 
     /// Starts; `completion` is called once, later.
     /// - Throws: `EAGAIN` when too many look-ups already wait, or what else keeps a thread from starting.
@@ -50,7 +50,7 @@ internal import LinuxIO
         let descriptor = unsafe nwp_resolve_start(name, code, &raw)
         guard descriptor >= 0 else { throw Errno(descriptor) }
         unsafe self.raw = raw
-        watch = try loop.watch(descriptor, for: .readable) { [weak self] _ in
+        watch = try loop.register(descriptor, for: .readable) { [weak self] _ in
             guard let outcome = self?.outcome() else { return }
             self?.cancel()
             completion(outcome)
@@ -61,7 +61,7 @@ internal import LinuxIO
 
     /// Gives up; the thread ends by itself.
     func cancel() {
-        if let watch { loop.unwatch(watch) }
+        if let watch { loop.unregister(watch) }
         watch = nil
         guard let raw = unsafe raw else { return }
         unsafe self.raw = nil

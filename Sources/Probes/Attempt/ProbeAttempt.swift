@@ -81,7 +81,7 @@ public final class ProbeAttempt: Cancelable {
         self.completion = completion
         started = loop.clock.boot
         tested = started
-        timer = loop.scheduleSilence(after: definition.timeout) { [weak self] in self?.expire(isDelayed: $0) }
+        timer = loop.scheduleTimeout(after: definition.timeout) { [weak self] in self?.expire(isDelayed: $0) }
         loop.deferring { [weak self] in self?.begin() }
     }
 
@@ -104,7 +104,7 @@ public final class ProbeAttempt: Cancelable {
     private func lookUp(_ name: String) {
         if let blockade = blockade(of: name) {
             // Only files know the name then, and they do so at once.
-            lookupTimer = loop.scheduleSilence(after: HostLookup.timeoutWithoutRoute) { [weak self] isDelayed in
+            lookupTimer = loop.scheduleTimeout(after: HostLookup.timeoutWithoutRoute) { [weak self] isDelayed in
                 self?.finish(ProbeResult(isDelayed ? .notAssessed(advice: SchedulingDelay.text) : blockade))
             }
         }

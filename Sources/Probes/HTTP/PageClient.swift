@@ -14,7 +14,7 @@ protocol PageTransfer: AnyObject {
 @safe public final class PageClient {
     let loop: EventLoop
     private var raw: OpaquePointer?
-    private var watches: [Int32: EventLoop.Watch] = [:]
+    private var watches: [Int32: EventLoop.Registration] = [:]
     private var timer: EventLoop.Timer?
     private var requests: [UInt: any PageTransfer] = [:]
 
@@ -25,7 +25,7 @@ protocol PageTransfer: AnyObject {
 
     // A request keeps its client, so that there are none when the client goes.
     deinit {
-        for watch in watches.values { loop.unwatch(watch) }
+        for watch in watches.values { loop.unregister(watch) }
         if let timer { loop.cancel(timer) }
         if let raw = unsafe raw { unsafe nwp_multi_close(raw) }
     }
@@ -63,12 +63,12 @@ protocol PageTransfer: AnyObject {
     }
 
     private func watch(_ descriptor: Int32, _ wanted: Int32) {
-        if let watch = watches.removeValue(forKey: descriptor) { loop.unwatch(watch) }
+        if let watch = watches.removeValue(forKey: descriptor) { loop.unregister(watch) }
         guard wanted != 0 else { return }
         var interest: EventLoop.Interest = []
         if wanted & 1 != 0 { interest.insert(.readable) }
         if wanted & 2 != 0 { interest.insert(.writable) }
-        watches[descriptor] = try? loop.watch(descriptor, for: interest) { [weak self] readiness in
+        watches[descriptor] = try? loop.register(descriptor, for: interest) { [weak self] readiness in
             var events: Int32 = 0
             if readiness.contains(.readable) { events |= 1 }
             if readiness.contains(.writable) { events |= 2 }

@@ -45,8 +45,8 @@ public import LinuxIO
     private let address: String
     private var bus: OpaquePointer?
     private var filter: OpaquePointer?
-    private var watch: EventLoop.Watch?
-    private var watched: (descriptor: Int32, events: Int32) = (-1, 0)
+    private var registration: EventLoop.Registration?
+    private var registered: (descriptor: Int32, events: Int32) = (-1, 0)
     private var timer: (deadline: UInt64, timer: EventLoop.Timer)?
     private var retry: EventLoop.Timer?
     private var pause: Duration
@@ -180,9 +180,9 @@ extension BusConnection {
     }
 
     private func close(_ error: ProviderError) {
-        if let watch { loop.unwatch(watch) }
-        watch = nil
-        watched = (-1, 0)
+        if let registration { loop.unregister(registration) }
+        registration = nil
+        registered = (-1, 0)
         if let timer { loop.cancel(timer.timer) }
         timer = nil
         let calls = pending
@@ -235,7 +235,7 @@ extension BusConnection {
         let events = unsafe sd_bus_get_events(bus)
         guard descriptor >= 0, events >= 0 else { return fail(.disconnected) }
         do throws(Errno) {
-            try watch(descriptor, events)
+            try register(descriptor, events)
         } catch {
             return fail(.system(call: "epoll_ctl", code: error))
         }
@@ -254,18 +254,18 @@ extension BusConnection {
         timer = (deadline, next)
     }
 
-    private func watch(_ descriptor: Int32, _ events: Int32) throws(Errno) {
+    private func register(_ descriptor: Int32, _ events: Int32) throws(Errno) {
         // POLLIN and POLLOUT have the values of EPOLLIN and EPOLLOUT.
         let interest = EventLoop.Interest(rawValue: UInt32(events))
-        if let watch, watched.descriptor == descriptor {
-            guard watched.events != events else { return }
-            try loop.change(watch, to: interest)
+        if let registration, registered.descriptor == descriptor {
+            guard registered.events != events else { return }
+            try loop.change(registration, to: interest)
         } else {
-            if let watch { loop.unwatch(watch) }
-            watch = nil
-            watch = try loop.watch(descriptor, for: interest) { [weak self] _ in self?.process() }
+            if let registration { loop.unregister(registration) }
+            registration = nil
+            registration = try loop.register(descriptor, for: interest) { [weak self] _ in self?.process() }
         }
-        watched = (descriptor, events)
+        registered = (descriptor, events)
     }
 
     fileprivate func finish(_ id: UInt64, with message: OpaquePointer) {

@@ -8,7 +8,7 @@ internal import Glibc
 /// A hostile message ends in ``ProviderError/malformed(what:)``: nesting and the number of values are bounded.
 @safe struct BusReader {
     private let raw: OpaquePointer
-    private var budget = 65_536
+    private var remaining = 65_536
 
     init(_ raw: OpaquePointer) { unsafe self.raw = raw }
 
@@ -34,8 +34,8 @@ internal import Glibc
         let code = unsafe sd_bus_message_peek_type(raw, &type, &contents)
         guard code >= 0 else { throw .malformed(what: "no type") }
         guard code > 0 else { return nil }
-        budget -= 1
-        guard budget > 0 else { throw .malformed(what: "too many values") }
+        remaining -= 1
+        guard remaining > 0 else { throw .malformed(what: "too many values") }
         switch UInt8(bitPattern: type) {
         case UInt8(ascii: "a"):
             return try unsafe readArray(of: contents, depth: depth)

@@ -71,18 +71,18 @@ final class BusService: BusListener {
     /// Asks the bus for signals and for the owner; asks again after a pause when the bus does not answer.
     private func subscribe() {
         cancelRetry()
-        let asked = generation
+        let sent = generation
         let changes =
             "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
             + "member='NameOwnerChanged',arg0='\(name)'"
         for rule in [changes] + rules.map({ "type='signal',sender='\(name)',\($0)" }) {
             connection?.call(.broker("AddMatch"), [rule]) { [weak self] result in
-                guard let self, generation == asked, case .failure(let error) = result else { return }
+                guard let self, generation == sent, case .failure(let error) = result else { return }
                 failed(error)
             }
         }
         connection?.call(.broker("GetNameOwner"), [name]) { [weak self] result in
-            guard let self, generation == asked else { return }
+            guard let self, generation == sent else { return }
             switch result {
             case .success(let values): setOwner(values.first?.text)
             case .failure(.refused(name: "org.freedesktop.DBus.Error.NameHasNoOwner")): setOwner(nil)

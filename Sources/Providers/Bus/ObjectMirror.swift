@@ -30,7 +30,7 @@ final class ObjectMirror {
     private var pause: Duration
     /// Counts questions, so that a late answer to an earlier one is dropped.
     private var question = 0
-    private var isAsking = false
+    private var isQuerying = false
     private var isDirty = false
 
     init(
@@ -63,25 +63,25 @@ final class ObjectMirror {
 
     func stop() {
         question += 1
-        isAsking = false
+        isQuerying = false
         cancelTimers()
     }
 
     func reload() {
         guard service.owner != nil else { return }
         // One question at a time: a burst of reasons costs one more.
-        guard !isAsking else { return isDirty = true }
-        ask(isCheck: false)
+        guard !isQuerying else { return isDirty = true }
+        query(isCheck: false)
     }
 
-    private func ask(isCheck: Bool) {
+    private func query(isCheck: Bool) {
         schedule(nil)
         question += 1
-        isAsking = true
-        let asked = question
+        isQuerying = true
+        let sent = question
         let finish: (Result<[BusValue], ProviderError>) -> Void = { [weak self] result in
-            guard let self, question == asked else { return }
-            isAsking = false
+            guard let self, question == sent else { return }
+            isQuerying = false
             answered(result, isCheck: isCheck)
         }
         switch source {
@@ -136,7 +136,7 @@ final class ObjectMirror {
 
     private func vanish(_ error: ProviderError) {
         question += 1
-        isAsking = false
+        isQuerying = false
         isDirty = false
         pause = timing.retry
         cancelTimers()
@@ -167,7 +167,7 @@ final class ObjectMirror {
                 guard let self else { return }
                 timer = nil
                 // Signals may be missing from the time of a hang: only a full answer ends it.
-                ask(isCheck: health.state == .active)
+                query(isCheck: health.state == .active)
             }
         }
     }

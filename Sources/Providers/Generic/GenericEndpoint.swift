@@ -8,7 +8,7 @@ final class GenericEndpoint {
     private let loop: EventLoop
     private let onMessage: (GenericMessage) -> Void
     private let onLoss: (Errno) -> Void
-    private var watch: EventLoop.Watch?
+    private var registration: EventLoop.Registration?
 
     /// Opens a socket and listens.
     ///
@@ -27,7 +27,7 @@ final class GenericEndpoint {
         self.onLoss = onLoss
         socket = try GenericSocket()
         do throws(Errno) {
-            watch = try loop.watch(socket.descriptor, for: .readable) { [weak self] _ in self?.read() }
+            registration = try loop.register(socket.descriptor, for: .readable) { [weak self] _ in self?.read() }
         } catch {
             throw .system(call: "epoll_ctl", code: error)
         }
@@ -35,15 +35,15 @@ final class GenericEndpoint {
 
     /// Ends listening; the socket goes with the value.
     func close() {
-        if let watch { loop.unwatch(watch) }
-        watch = nil
+        if let registration { loop.unregister(registration) }
+        registration = nil
     }
 
     /// Handles what there is now.
     func read() {
         for _ in 0..<64 {
             do throws(Errno) {
-                guard watch != nil, let bytes = try socket.receive() else { return }
+                guard registration != nil, let bytes = try socket.receive() else { return }
                 for message in GenericMessage.parse(bytes) { onMessage(message) }
             } catch {
                 return onLoss(error)

@@ -31,16 +31,16 @@ internal import Netlink
     /// The number of a family; `nil` when the kernel does not have it.
     borrowing func family(_ name: String) -> UInt16? {
         // Both questions go over a socket of their own, which waits for the kernel's immediate answer.
-        unsafe UInt16(exactly: Self.ask { unsafe genl_ctrl_resolve($0, name) })
+        unsafe UInt16(exactly: Self.query { unsafe genl_ctrl_resolve($0, name) })
     }
 
     borrowing func join(_ group: String, of family: String) -> Bool {
-        let number = unsafe Self.ask { unsafe genl_ctrl_resolve_grp($0, family, group) }
+        let number = unsafe Self.query { unsafe genl_ctrl_resolve_grp($0, family, group) }
         guard number >= 0 else { return false }
         return unsafe nl_socket_add_membership(raw, number) >= 0
     }
 
-    private static func ask(_ question: (OpaquePointer) -> Int32) -> Int32 {
+    private static func query(_ question: (OpaquePointer) -> Int32) -> Int32 {
         guard let socket = unsafe nl_socket_alloc() else { return -1 }
         defer { unsafe nl_socket_free(socket) }
         guard unsafe genl_connect(socket) >= 0 else { return -1 }

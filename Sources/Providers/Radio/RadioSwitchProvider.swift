@@ -19,7 +19,7 @@ public final class RadioSwitchProvider {
     private let sysfs: String
     private var switches = RadioSwitches()
     private var number: Int32 = -1
-    private var watch: EventLoop.Watch?
+    private var registration: EventLoop.Registration?
 
     /// Prepares to read `device`, or else the directory `sysfs`.
     public init(loop: EventLoop, device: String = "/dev/rfkill", sysfs: String = "/sys/class/rfkill") {
@@ -36,15 +36,15 @@ public final class RadioSwitchProvider {
     public func start() { refresh() }
 
     public func stop() {
-        if let watch { loop.unwatch(watch) }
-        watch = nil
+        if let registration { loop.unregister(registration) }
+        registration = nil
         if number >= 0 { close(number) }
         number = -1
     }
 
     /// Looks for the device again, or reads sysfs again.
     public func refresh() {
-        guard watch == nil else { return }
+        guard registration == nil else { return }
         let before = (switches.facts, health)
         if !open() { readSysfs() }
         if before != (switches.facts, health) { onChange() }
@@ -55,7 +55,7 @@ public final class RadioSwitchProvider {
         do throws(Errno) {
             let file = try FileDescriptor(opening: device, flags: O_RDONLY | O_NONBLOCK)
             number = file.release()
-            watch = try loop.watch(number, for: .readable) { [weak self] _ in self?.receive() }
+            registration = try loop.register(number, for: .readable) { [weak self] _ in self?.receive() }
             switches = RadioSwitches()
             health.succeed()
             drain()
@@ -112,7 +112,7 @@ public final class RadioSwitchProvider {
 
     /// Reads the switches of a directory; `nil` where there are none.
     private static func switches(in sysfs: String) -> RadioSwitches? {
-        let entries = LeaseWatcher.entries(of: sysfs).filter { $0.hasPrefix("rfkill") }
+        let entries = LeaseMonitor.entries(of: sysfs).filter { $0.hasPrefix("rfkill") }
         guard !entries.isEmpty else { return nil }
         var switches = RadioSwitches()
         for entry in entries {

@@ -65,10 +65,10 @@ public final class WirelessProvider {
         guard events == nil else { return }
         do throws(ProviderError) {
             events = try open(onLoss: { [weak self] code in self?.loseEvents(code) }) { [weak self] message in
-                self?.hear(message)
+                self?.handleEvent(message)
             }
             requests = try open(onLoss: { [weak self] code in self?.lose(code) }) { [weak self] message in
-                self?.take(message)
+                self?.handleAnswer(message)
             }
             _ = events?.socket.join("notify", of: "nlctrl")
             find()
@@ -91,7 +91,7 @@ public final class WirelessProvider {
 
     public func refresh() {
         guard family != nil else { return }
-        table.ask(.interfaces)
+        table.enqueue(.interfaces)
         // It samples, too: the next sample is due that much later.
         if let sampler { loop.cancel(sampler) }
         sampler = nil
@@ -158,7 +158,7 @@ public final class WirelessProvider {
     }
 
     /// An event: any of nl80211 may change an interface; one of the controller may bring or take the family.
-    private func hear(_ message: GenericMessage) {
+    private func handleEvent(_ message: GenericMessage) {
         if message.type == family {
             let event = WirelessMessage.event(message)
             // NL80211_CMD_NEW_STATION and _DEL_STATION of an access point's or a mesh's own stations, and NOTIFY_CQM.
@@ -180,7 +180,7 @@ public final class WirelessProvider {
     }
 
     /// An answer: of the interface dump, or of a sample.
-    private func take(_ message: GenericMessage) {
+    private func handleAnswer(_ message: GenericMessage) {
         let outcome = table.receive(message, at: loop.clock.boot)
         if outcome.isChanged { onChange() }
         guard outcome.isFinished else { return }
@@ -196,7 +196,7 @@ public final class WirelessProvider {
     private func sample() {
         if let sampler { loop.cancel(sampler) }
         sampler = nil
-        for request in table.stations { table.ask(request) }
+        for request in table.stations { table.enqueue(request) }
         sendNext()
     }
 
@@ -222,7 +222,7 @@ public final class WirelessProvider {
     public static func current() -> [Int: WirelessFacts] {
         guard var socket = try? GenericSocket(), let family = socket.family("nl80211") else { return [:] }
         var table = WirelessTable()
-        table.ask(.interfaces)
+        table.enqueue(.interfaces)
         while let request = table.next() {
             guard let number = try? socket.send(request.question(family: family)) else { break }
             table.sent(number)

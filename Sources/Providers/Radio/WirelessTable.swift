@@ -97,7 +97,7 @@ struct WirelessTable: Equatable {
     private var foundNetworks: [WirelessNetwork] = []
 
     /// Notes a request; one that already waits is sent once.
-    mutating func ask(_ request: Request) {
+    mutating func enqueue(_ request: Request) {
         if !waiting.contains(request) && waiting.count < Self.limit { waiting.append(request) }
     }
 
@@ -161,7 +161,7 @@ struct WirelessTable: Equatable {
             // The name of another one than it was associated with is in the scan's results.
             let isOurs = event.bssid == nil || event.bssid == facts.bssid
             let name = isOurs ? facts.ssid : nil
-            if name == nil { ask(.networks(index: event.index)) }
+            if name == nil { enqueue(.networks(index: event.index)) }
             interfaces[event.index]?.refusal = WirelessFacts.Refusal(ssid: name)
         }
         clients[event.index] = client
@@ -240,7 +240,7 @@ struct WirelessTable: Equatable {
         defer { interfaces = found }
         let isChanged = interfaces != found
         for (index, facts) in found.sorted(by: { $0.key < $1.key }) where facts.isStation {
-            ask(.station(index: index))
+            enqueue(.station(index: index))
         }
         return isChanged
     }
@@ -258,9 +258,9 @@ struct WirelessTable: Equatable {
             if clients[index, default: Client()].station != station.address {
                 clients[index, default: Client()].station = station.address
                 clients[index, default: Client()].misses = 0
-                ask(.networks(index: index))
+                enqueue(.networks(index: index))
             } else if isUnnamed(index) {
-                ask(.networks(index: index))
+                enqueue(.networks(index: index))
             }
         } else {
             (facts.ssid, facts.bssid, facts.frequency) = (nil, nil, nil)

@@ -11,7 +11,7 @@ final class MountMonitor {
     private let loop: EventLoop
     /// The open file; negative where it cannot be opened, so that audits find mounts.
     private let number: Int32
-    private var registration: EventLoop.Watch?
+    private var registration: EventLoop.Registration?
 
     init(loop: EventLoop) {
         self.loop = loop
@@ -24,11 +24,11 @@ final class MountMonitor {
 
     func start() {
         guard registration == nil, number >= 0 else { return }
-        registration = try? loop.watch(number, for: .exceptional) { [weak self] _ in self?.onChange() }
+        registration = try? loop.register(number, for: .exceptional) { [weak self] _ in self?.onChange() }
     }
 
     func stop() {
-        if let registration { loop.unwatch(registration) }
+        if let registration { loop.unregister(registration) }
         registration = nil
     }
 }

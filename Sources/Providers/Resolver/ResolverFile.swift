@@ -9,7 +9,7 @@ public enum ResolverFile {
     /// What the C library makes of a file; a file that is missing or cannot be read means the server on this machine.
     public static func configuration(at path: String = "/etc/resolv.conf") -> DNSConfiguration {
         do throws(Errno) {
-            let bytes = try ResolverConfigurationWatcher.read(path)
+            let bytes = try ResolverConfigurationMonitor.read(path)
             return ResolvConf(parsing: bytes.span).configuration(source: path)
         } catch {
             return DNSConfiguration(without: path, error)
@@ -18,7 +18,7 @@ public enum ResolverFile {
 
     /// Whether a file has a server at all; without one the C library queries this machine.
     public static func namesServer(at path: String = "/etc/resolv.conf") -> Bool {
-        guard let bytes = try? ResolverConfigurationWatcher.read(path) else { return false }
+        guard let bytes = try? ResolverConfigurationMonitor.read(path) else { return false }
         return !ResolvConf(parsing: bytes.span).servers.isEmpty
     }
 }

@@ -57,12 +57,12 @@ public final class NetworkManagerProvider {
     }
 
     private func changed() {
-        askForProfiles()
+        queryProfiles()
         onChange()
     }
 
     /// Asks once for the type of each profile that matters now; forgets the others.
-    private func askForProfiles() {
+    private func queryProfiles() {
         let wanted = reader.profilesInQuestion
         profileTypes = profileTypes.filter { wanted.contains($0.key) }
         guard mirror.health.state == .active else { return }
@@ -93,6 +93,6 @@ public final class NetworkManagerProvider {
     private func receive(_ signal: BusSignal) {
         guard signal.interface == NetworkManagerReader.settings, signal.member == "Updated" else { return }
         guard profileTypes.removeValue(forKey: signal.path) != nil else { return }
-        askForProfiles()
+        queryProfiles()
     }
 }

@@ -94,15 +94,15 @@ struct NetworkManagerReader {
         switch properties["State"]?.number ?? 0 {
         case 30:
             let profiles = (properties["AvailableConnections"]?.list ?? []).compactMap(\.text)
-            let isOnDemand = profiles.contains { profileTypes[$0].map(Self.onDemandTypes.contains) ?? false }
-            return isOnDemand ? .activatable : .disconnected
+            let isActivatable = profiles.contains { profileTypes[$0].map(Self.activatableTypes.contains) ?? false }
+            return isActivatable ? .activatable : .disconnected
         case 40...90: return .connecting
         case 100: return .connected
         default: return .inactive
         }
     }
 
-    private static let onDemandTypes: Set<String> = ["gsm", "cdma", "vpn", "wireguard"]
+    private static let activatableTypes: Set<String> = ["gsm", "cdma", "vpn", "wireguard"]
 
     /// NM_DEVICE_TYPE_*, where the kernel cannot tell.
     private static func role(_ type: Int) -> DeviceFacts.Role {

@@ -45,7 +45,7 @@ public final class WiredProvider {
             events = try GenericEndpoint(
                 loop: loop,
                 onLoss: { [weak self] _ in self?.debouncer.trigger() },
-                onMessage: { [weak self] message in self?.hear(message) }
+                onMessage: { [weak self] message in self?.handle(message) }
             )
             // Without the group a speed that is set by hand is learnt with the next question.
             _ = events?.socket.join("monitor", of: familyName)
@@ -68,28 +68,28 @@ public final class WiredProvider {
         guard let family else { return }
         debouncer.cancel()
         let links = links()
-        var told = interfaces.filter { links.idle.contains($0.key) }
+        var facts = interfaces.filter { links.idle.contains($0.key) }
         do throws(ProviderError) {
             // A socket of this round's own has no answers of an earlier one.
             if !links.usable.isEmpty {
                 var socket = try GenericSocket()
                 for index in links.usable {
                     guard let number = UInt32(exactly: index) else { continue }
-                    told[index] = try ask(number, family, over: &socket)
+                    facts[index] = try query(number, family, over: &socket)
                 }
             }
             health.succeed()
         } catch {
             return fail(error)
         }
-        guard told != interfaces else { return }
-        interfaces = told
+        guard facts != interfaces else { return }
+        interfaces = facts
         onChange()
     }
 
     /// Asks about one interface.
     /// - Returns: `nil` when it does not tell.
-    private func ask(
+    private func query(
         _ index: UInt32,
         _ family: UInt16,
         over socket: inout GenericSocket
@@ -110,7 +110,7 @@ public final class WiredProvider {
         onChange()
     }
 
-    private func hear(_ message: GenericMessage) {
+    private func handle(_ message: GenericMessage) {
         if message.type == family && message.command == WiredMessage.notice { debouncer.trigger() }
     }
 }

@@ -15,7 +15,7 @@ final class Listener {
     private let loop: EventLoop
     private let refusals: Refusals
     private var socket: ListeningSocket?
-    private var watch: EventLoop.Watch?
+    private var watch: EventLoop.Registration?
     private let accepted: (Int32, Listener) -> Void
     /// What was told of already.
     private var lastLoss: SocketLoss?
@@ -35,9 +35,9 @@ final class Listener {
         watch = try look(at: descriptor)
     }
 
-    private func look(at descriptor: Int32) throws(StatusServerError) -> EventLoop.Watch {
+    private func look(at descriptor: Int32) throws(StatusServerError) -> EventLoop.Registration {
         do {
-            return try loop.watch(descriptor, for: .readable) { [weak self] _ in self?.accept(from: descriptor) }
+            return try loop.register(descriptor, for: .readable) { [weak self] _ in self?.accept(from: descriptor) }
         } catch {
             throw .failed(address: address.description, errno: error)
         }
@@ -63,7 +63,7 @@ final class Listener {
             let watch = try look(at: descriptor)
             // Whoever waits in the old one is served.
             if let old = socket?.descriptor.rawValue { accept(from: old) }
-            if let watch = self.watch { loop.unwatch(watch) }
+            if let watch = self.watch { loop.unregister(watch) }
             self.watch = watch
             socket = consume new
             lastLoss = nil
@@ -75,7 +75,7 @@ final class Listener {
 
     /// Stops listening and takes a unix socket's file away.
     func close() {
-        if let watch { loop.unwatch(watch) }
+        if let watch { loop.unregister(watch) }
         watch = nil
         if let socket = socket.take() { socket.remove() }
     }
@@ -140,7 +140,7 @@ final class Refusals {
 
     private let loop: EventLoop
     private var reserve: [FileDescriptorBox] = []
-    private var lingering: [Int32: EventLoop.Watch] = [:]
+    private var lingering: [Int32: EventLoop.Registration] = [:]
     /// Those that linger, oldest first.
     private var order: [Int32] = []
     private let capacity: Int
@@ -166,7 +166,7 @@ final class Refusals {
         shutdown(descriptor, Int32(SHUT_WR))
         // The oldest one has had most of the time to read.
         if lingering.count >= capacity, let oldest = order.first { end(oldest) }
-        let watch = try? loop.watch(descriptor, for: [.readable, .peerClosed]) { [weak self] readiness in
+        let watch = try? loop.register(descriptor, for: [.readable, .peerClosed]) { [weak self] readiness in
             if Self.drain(descriptor) || readiness.contains(.failed) { self?.end(descriptor) }
         }
         guard let watch else {
@@ -197,7 +197,7 @@ final class Refusals {
     private func end(_ descriptor: Int32) {
         guard let watch = lingering.removeValue(forKey: descriptor) else { return }
         order.removeAll { $0 == descriptor }
-        loop.unwatch(watch)
+        loop.unregister(watch)
         Glibc.close(descriptor)
         refill()
     }

@@ -16,7 +16,7 @@ final class HTTPConnection {
     /// When it is broken off, on the loop's clock.
     var deadline: Duration?
     var exchange: MicrohttpdExchange?
-    private var watch: EventLoop.Watch?
+    private var watch: EventLoop.Registration?
 
     init(_ descriptor: Int32, listener: Listener, library: MicrohttpdLibrary, server: MicrohttpdServer) {
         self.descriptor = descriptor
@@ -51,12 +51,12 @@ final class HTTPConnection {
     /// Notices a client that goes away while nothing is sent to it.
     func watchForHangUp() {
         guard watch == nil else { return }
-        watch = try? server.loop.watch(descriptor, for: .peerClosed) { [weak self] _ in self?.breakOff() }
+        watch = try? server.loop.register(descriptor, for: .peerClosed) { [weak self] _ in self?.breakOff() }
     }
 
     /// Forgets the watch; must happen before the descriptor is closed.
     func endWatch() {
-        if let watch { server.loop.unwatch(watch) }
+        if let watch { server.loop.unregister(watch) }
         watch = nil
     }
 

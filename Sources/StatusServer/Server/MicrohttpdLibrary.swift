@@ -11,7 +11,7 @@ internal import LinuxIO
     var connections = 0
     private let loop: EventLoop
     private var raw: OpaquePointer?
-    private var watch: EventLoop.Watch?
+    private var watch: EventLoop.Registration?
     private var runTimer: EventLoop.Timer?
     private var isRunning = false
     private var turn = Duration.zero
@@ -38,7 +38,7 @@ internal import LinuxIO
         unsafe raw = Self.start(server, limits: limits, tls: tls)
         guard let raw = unsafe raw else { throw .libraryFailed }
         do {
-            watch = try loop.watch(unsafe nwp_http_epoll(raw), for: .readable) { [weak self] _ in self?.run() }
+            watch = try loop.register(unsafe nwp_http_epoll(raw), for: .readable) { [weak self] _ in self?.run() }
         } catch {
             unsafe nwp_http_stop(raw)
             unsafe self.raw = nil
@@ -142,7 +142,7 @@ internal import LinuxIO
         // A suspended connection must be resumed before the library may stop.
         _ = unsafe nwp_http_run(raw)
         _ = unsafe nwp_http_run(raw)
-        if let watch { loop.unwatch(watch) }
+        if let watch { loop.unregister(watch) }
         if let runTimer { loop.cancel(runTimer) }
         unsafe self.raw = nil
         unsafe nwp_http_stop(raw)

@@ -22,7 +22,7 @@ final class UpgradedConnection {
     private let loop: EventLoop
     private let shutDown: () -> Void
     private var giveBack: (() -> Void)?
-    private var watch: EventLoop.Watch?
+    private var watch: EventLoop.Registration?
     private var timer: EventLoop.Timer?
     private var isWaitingForRoom = false
     private var isFlushPlanned = false
@@ -55,7 +55,7 @@ final class UpgradedConnection {
         receive = upgrade.receive
         let flags = fcntl(descriptor, F_GETFL)
         if flags >= 0 { _ = fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) }
-        watch = try? loop.watch(descriptor, for: .readable) { [weak self] readiness in self?.serve(readiness) }
+        watch = try? loop.register(descriptor, for: .readable) { [weak self] readiness in self?.serve(readiness) }
         stream.wake = { [weak self] in self?.plan() }
         stream.breakOff = { [weak self] in self?.cut() }
         // The library is in the middle of its turn, and must not be called back from here.
@@ -71,7 +71,7 @@ final class UpgradedConnection {
     func close() {
         guard let giveBack else { return }
         self.giveBack = nil
-        if let watch { loop.unwatch(watch) }
+        if let watch { loop.unregister(watch) }
         if let timer { loop.cancel(timer) }
         watch = nil
         timer = nil

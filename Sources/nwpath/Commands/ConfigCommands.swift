@@ -51,8 +51,8 @@ struct ConfigCheck: Command {
         object["problems"] = .array(
             problems.map { problem in
                 var object = JSONObject()
-                object["place"] = .string("\(problem.place)")
-                object["message"] = .string(String("\(problem)".dropFirst("\(problem.place): ".count)))
+                object["place"] = .string("\(problem.origin)")
+                object["message"] = .string(String("\(problem)".dropFirst("\(problem.origin): ".count)))
                 return .object(object)
             }
         )

@@ -40,7 +40,7 @@ struct DirectStatus {
         }
         let engine = try PathEngine(loop: loop, settings: settings.engine)
         let dns = ExplanationReader.nameServers(at: settings.resolverFile)
-        engine.take(ExplanationReader.providerFacts(dns: dns), from: "providers")
+        engine.apply(ExplanationReader.providerFacts(dns: dns), from: "providers")
         try engine.start()
         defer { engine.stop() }
         return engine.core

@@ -20,7 +20,7 @@ final class ScriptedServer: Sendable {
         guard listener >= 0 else { throw Errno(listener) }
         let (loop, listener, requests) = (namespace.loop, listener, scratch.file("requests"))
         loop.perform {
-            _ = try? loop.watch(listener, for: .readable) { _ in
+            _ = try? loop.register(listener, for: .readable) { _ in
                 let client = nwp_accept(listener)
                 guard client >= 0 else { return }
                 // What a client asks is small and comes at once; it is kept for the test.

@@ -74,13 +74,13 @@ final class PacketTap: Sendable {
             // The registrations, and with them the sockets, live as long as the namespace.
             if let socket = try? MulticastSocket(family, interface: interface) {
                 let ear = GroupEar(socket)
-                _ = try? loop.watch(ear.descriptor, for: .readable) { _ in
+                _ = try? loop.register(ear.descriptor, for: .readable) { _ in
                     while let packet = ear.next() { self?.take(packet, ear) }
                 }
             }
             if let socket = try? UnicastSocket(family) {
                 let ear = HostEar(socket)
-                _ = try? loop.watch(ear.descriptor, for: .readable) { _ in
+                _ = try? loop.register(ear.descriptor, for: .readable) { _ in
                     while let packet = ear.next() { self?.take(packet, nil) }
                 }
             }

@@ -11,7 +11,7 @@ private struct Machine {
     var state = KernelState()
     /// By destination: the index of the interface; a destination that is not there has no route.
     var outputs: [Addressing.IPAddress: Int] = [:]
-    var flags: LegFlags = []
+    var flags: NexthopFlags = []
     private var links: [Link] = []
     private var addresses: [InterfaceAddress] = []
 
@@ -60,10 +60,10 @@ private struct Machine {
     }
 
     var judge: FlowRouteEvaluator {
-        FlowRouteEvaluator(state: state, classifier: InterfaceJudge(state: state)) { [outputs, flags] query in
+        FlowRouteEvaluator(state: state, classifier: InterfaceClassifier(state: state)) { [outputs, flags] query in
             guard let index = outputs[query.destination] else { return .failure(.noRoute) }
             if let bound = query.outputInterface, bound != index { return .failure(.unreachable) }
-            return .success(RouteAnswer(legs: [RouteLeg(index: index, flags: flags)]))
+            return .success(RouteAnswer(nexthops: [RouteNexthop(index: index, flags: flags)]))
         }
     }
 }

@@ -45,7 +45,7 @@ int nwp_probe_error(int descriptor);
 /// one, for echo replies only. Returns 0 or a negative errno.
 int nwp_probe_prepare_icmp(int descriptor, int family, int is_raw);
 /// Asks a datagram socket for errors of routers (IP_RECVERR). Returns 0 or a negative errno.
-int nwp_probe_tell_faults(int descriptor, int family);
+int nwp_probe_receive_errors(int descriptor, int family);
 /// Keeps packets whole, whatever the kernel knows of the path (IP_PMTUDISC_PROBE): larger ones than the own link takes
 /// are refused, larger ones than the path takes are told of by a router. Returns 0 or a negative errno.
 int nwp_probe_keep_whole(int descriptor, int family);
@@ -54,13 +54,13 @@ int nwp_probe_limit_hops(int descriptor, int family, int hops);
 /// Takes one error that a router or the kernel told of. Returns 1, or 0 when there is none.
 int nwp_probe_next_fault(int descriptor, struct nwp_probe_fault *fault);
 /// What the kernel says of a datagram beside its bytes.
-struct nwp_probe_arrival {
+struct nwp_probe_metadata {
     /// The hop limit; -1 when the kernel did not say.
     int hop_limit;
     /// For how many nanoseconds the kernel has had it (SO_TIMESTAMPNS); 0 when it did not say.
     int64_t age;
 };
 /// Receives one datagram or a piece of a stream without waiting. Returns its length, or a negative errno.
-long nwp_probe_receive(int descriptor, void *buffer, size_t capacity, struct nwp_probe_arrival *arrival);
+long nwp_probe_receive(int descriptor, void *buffer, size_t capacity, struct nwp_probe_metadata *metadata);
 
 #endif

@@ -100,7 +100,7 @@ final class DirectProbe {
                 (try? kernel.routes(family, type: .unicast, limit: 10_000) { $0.destination.length == 0 })?
                 .values ?? []
             return routes.sorted { $0.answer.metric < $1.answer.metric }.flatMap { route in
-                route.answer.legs.compactMap { nexthop -> Gateway? in
+                route.answer.nexthops.compactMap { nexthop -> Gateway? in
                     guard let address = nexthop.gateway,
                         let name = links.first(where: { $0.index == nexthop.index })?.name
                     else {

@@ -6,7 +6,7 @@ public import LinuxIO
 /// Follows the lease files of systemd-networkd and dhclient (rule S37).
 ///
 /// Confined to the loop's thread.
-public final class LeaseWatcher {
+public final class LeaseMonitor {
     /// The interfaces whose current lease says `ANDROID_METERED`, by index.
     public private(set) var metered: Set<Int> = []
     /// How the watching goes; absent while there is no lease file.
@@ -17,7 +17,7 @@ public final class LeaseWatcher {
     private let networkd: String
     private let dhclient: String
     private let names: InterfaceNames
-    private let files: FileWatch
+    private let files: FileMonitor
     private let loop: EventLoop
     private lazy var debouncer = Debouncer(loop: loop, quiet: .milliseconds(100)) { [weak self] in self?.refresh() }
 
@@ -32,7 +32,7 @@ public final class LeaseWatcher {
         self.networkd = networkd
         self.dhclient = dhclient
         self.names = names
-        files = FileWatch(loop: loop)
+        files = FileMonitor(loop: loop)
         files.onEvent = { [weak self] in self?.debouncer.trigger() }
     }
 

@@ -4,8 +4,8 @@ internal import Addressing
 internal import Netlink
 
 /// Evaluates the source address that the kernel would give a packet (rules S24 to S26).
-struct SourceJudge {
-    let interfaces: InterfaceJudge
+struct SourceEvaluator {
+    let interfaces: InterfaceClassifier
 
     struct Verdict {
         var isUsable = false

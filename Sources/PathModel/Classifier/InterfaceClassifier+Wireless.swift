@@ -3,7 +3,7 @@
 internal import Addressing
 public import Netlink
 
-extension InterfaceJudge {
+extension InterfaceClassifier {
     /// Whether the interface is a client of a Wi-Fi network.
     func isStation(_ link: Link) -> Bool {
         facts.wireless[link.index]?.isStation ?? (facts.devices[link.index]?.role == .wifi)
@@ -18,8 +18,8 @@ extension InterfaceJudge {
     /// What keeps the link itself from working (rule S12); `nil` when it is usable.
     ///
     /// A dormant client of a Wi-Fi network is associated and not authorized: the kernel drops all data.
-    public func linkProblem(of link: Link) -> Shortcoming? {
-        let problem = link.shortcoming
+    public func linkProblem(of link: Link) -> UnusableReason? {
+        let problem = link.unusableReason
         switch problem {
         case nil where isWaiting(link), .noCarrier:
             if facts.wireless[link.index]?.refusal != nil { return .authenticationFailed }

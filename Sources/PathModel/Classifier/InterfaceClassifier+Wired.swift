@@ -19,7 +19,7 @@ public struct WiredLinks: Hashable, Sendable {
     }
 }
 
-extension InterfaceJudge {
+extension InterfaceClassifier {
     /// The wired interfaces that a path may list, and cards that are ports of others: of those that work the ones that ever carried traffic come first, then
     /// those with an address, so that hundreds of containers keep no uplink from being asked about.
     public var wiredLinks: WiredLinks {
@@ -33,7 +33,7 @@ extension InterfaceJudge {
             return (rank, link.index)
         }
         .sorted { $0 < $1 }.map(\.1)
-        let asked = usable.prefix(WiredLinks.limit)
-        return WiredLinks(usable: Array(asked), idle: Set(wired.map(\.index)).subtracting(asked))
+        let selected = usable.prefix(WiredLinks.limit)
+        return WiredLinks(usable: Array(selected), idle: Set(wired.map(\.index)).subtracting(selected))
     }
 }

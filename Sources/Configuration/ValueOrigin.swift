@@ -1,7 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 /// Where a setting was written.
-public enum Place: Hashable, Sendable, CustomStringConvertible {
+public enum ValueOrigin: Hashable, Sendable, CustomStringConvertible {
     /// A file; line and column count from 1, the column in characters.
     case file(String, line: Int, column: Int)
     case path(String)

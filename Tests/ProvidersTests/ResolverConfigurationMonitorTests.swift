@@ -8,13 +8,13 @@ import Testing
 
 @testable import Providers
 
-@Suite(.inNamespace) struct ResolverConfigurationWatcherTests {
-    private func first(_ watcher: ResolverConfigurationWatcher) -> String {
+@Suite(.inNamespace) struct ResolverConfigurationMonitorTests {
+    private func first(_ watcher: ResolverConfigurationMonitor) -> String {
         watcher.configuration.servers.first?.description ?? ""
     }
 
-    private func watch(_ scratch: Scratch, _ loop: EventLoop) -> ResolverConfigurationWatcher {
-        let watcher = ResolverConfigurationWatcher(
+    private func watch(_ scratch: Scratch, _ loop: EventLoop) -> ResolverConfigurationMonitor {
+        let watcher = ResolverConfigurationMonitor(
             loop: loop,
             path: scratch("resolv.conf"),
             debounce: .milliseconds(10)

@@ -8,7 +8,7 @@ internal import LinuxIO
 ///
 /// On a file alone inotify misses a re-pointed link and ends with a rename; on the directory alone it misses a write into a
 /// bind-mounted file.
-final class FileWatch {
+final class FileMonitor {
     /// What happens to a name in a directory: moved, made, deleted, its mode set; or to the directory itself.
     private static let mask = UInt32(
         IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_ATTRIB | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF
@@ -23,7 +23,7 @@ final class FileWatch {
     private let loop: EventLoop
     /// The inotify descriptor; negative when there is none.
     private let number: Int32
-    private var watch: EventLoop.Watch?
+    private var registration: EventLoop.Registration?
     /// What each kernel watch is about: the names that count in a directory; `nil` means all of them.
     private var names: [Int32: Set<String>?] = [:]
 
@@ -38,17 +38,17 @@ final class FileWatch {
     }
 
     func start() {
-        guard watch == nil, number >= 0 else { return }
+        guard registration == nil, number >= 0 else { return }
         do throws(Errno) {
-            watch = try loop.watch(number, for: .readable) { [weak self] _ in self?.read() }
+            registration = try loop.register(number, for: .readable) { [weak self] _ in self?.read() }
         } catch {
             lastError = .system(call: "epoll_ctl", code: error)
         }
     }
 
     func stop() {
-        if let watch { loop.unwatch(watch) }
-        watch = nil
+        if let registration { loop.unregister(registration) }
+        registration = nil
         guard number >= 0 else { return }
         for id in names.keys { inotify_rm_watch(number, id) }
         names = [:]
@@ -115,7 +115,7 @@ final class FileWatch {
 
     private func concerns(_ event: InotifyEvent) -> Bool {
         if event.mask & UInt32(IN_Q_OVERFLOW) != 0 { return true }
-        guard let about = names[event.watch] else { return false }
+        guard let about = names[event.descriptor] else { return false }
         // An event without a name is about the watched thing itself.
         guard let about, !event.name.isEmpty else { return event.mask & UInt32(IN_IGNORED) == 0 }
         return about.contains(event.name)
@@ -124,7 +124,7 @@ final class FileWatch {
 
 /// One record of inotify(7).
 struct InotifyEvent: Equatable {
-    var watch: Int32
+    var descriptor: Int32
     var mask: UInt32
     var name: String
 
@@ -141,7 +141,7 @@ struct InotifyEvent: Equatable {
             let name = bytes[(offset + 16)..<(offset + 16 + length)].prefix { $0 != 0 }
             events.append(
                 InotifyEvent(
-                    watch: Int32(bitPattern: word(offset)),
+                    descriptor: Int32(bitPattern: word(offset)),
                     mask: word(offset + 4),
                     name: String(decoding: name, as: UTF8.self)
                 )

@@ -3,7 +3,7 @@
 public import Netlink
 
 /// What keeps an interface from carrying traffic; the raw value is what documents show.
-public enum Shortcoming: String, Hashable, Sendable, CaseIterable {
+public enum UnusableReason: String, Hashable, Sendable, CaseIterable {
     /// The administrator took it down.
     case linkDown = "link_down"
     /// The cable is out, or the peer is down.
@@ -35,9 +35,9 @@ extension Link {
     ///
     /// An operational state of unknown counts as up: tun, wireguard and loopback never have another. So does dormant, in
     /// which the kernel sends and receives by a cable; by Wi-Fi it does not, which only
-    /// ``InterfaceJudge/linkProblem(of:)`` knows. `IFF_RUNNING` is not asked, since it is wrong for up to a second on
+    /// ``InterfaceClassifier/linkProblem(of:)`` knows. `IFF_RUNNING` is not asked, since it is wrong for up to a second on
     /// bridges.
-    public var shortcoming: Shortcoming? {
+    public var unusableReason: UnusableReason? {
         guard flags.contains(.up) else { return .linkDown }
         switch operationalState {
         case .notPresent: return .notPresent
@@ -49,8 +49,8 @@ extension Link {
     }
 
     /// What is behind a fault of the link, or of its interface.
-    func obstacle(behind shortcoming: Shortcoming?) -> ReasonSubject.Obstacle? {
-        switch shortcoming {
+    func obstacle(behind unusableReason: UnusableReason?) -> ReasonSubject.Obstacle? {
+        switch unusableReason {
         case .noCarrier, .lowerLayerDown: isHeldDown ? .heldDown : nil
         case .noAddress: ipv6Obstacle
         default: nil
@@ -63,5 +63,5 @@ extension Link {
     }
 
     /// Whether the link could carry packets now (rule S12).
-    public var isUsable: Bool { shortcoming == nil }
+    public var isUsable: Bool { unusableReason == nil }
 }

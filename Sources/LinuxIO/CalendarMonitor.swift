@@ -31,12 +31,12 @@ public struct CalendarStep: Hashable, Sendable {
 ///
 /// Source: a timer on `CLOCK_REALTIME` that the kernel cancels when the clock is set (`TFD_TIMER_CANCEL_ON_SET`,
 /// timerfd_create(2)). It never fires by itself, so an idle process has no wake-ups from it.
-public final class CalendarWatch {
+public final class CalendarMonitor {
     private let loop: EventLoop
     private let clock: any TimeSource
     private let timer: FileDescriptor
     private var onStep: (Duration) -> Void = { _ in }
-    private var watch: EventLoop.Watch?
+    private var registration: EventLoop.Registration?
     private var step: CalendarStep
 
     /// Makes a watch that hears nothing before ``start(onStep:)``.
@@ -56,16 +56,16 @@ public final class CalendarWatch {
     /// - Parameter onStep: Called on the loop's thread with the size of the step.
     /// - Throws: The kernel's error number.
     public func start(onStep: @escaping (Duration) -> Void) throws(Errno) {
-        guard watch == nil else { return }
+        guard registration == nil else { return }
         self.onStep = onStep
         step = CalendarStep(wall: clock.wall, boot: clock.boot)
         try arm()
-        watch = try loop.watch(timer.rawValue, for: .readable) { [weak self] _ in self?.wake() }
+        registration = try loop.register(timer.rawValue, for: .readable) { [weak self] _ in self?.wake() }
     }
 
     public func stop() {
-        if let watch { loop.unwatch(watch) }
-        watch = nil
+        if let registration { loop.unregister(registration) }
+        registration = nil
         onStep = { _ in }
     }
 

@@ -4,7 +4,7 @@
 ///
 /// The first trigger opens a quiet window that further triggers extend, up to a cap: an unbounded wait would starve
 /// under churn, and a fixed one would delay bad news.
-public struct Settler: Hashable, Sendable {
+public struct DebounceState: Hashable, Sendable {
     public enum Action: Hashable, Sendable {
         case idle
         /// Look again after this time.

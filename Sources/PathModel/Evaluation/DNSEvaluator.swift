@@ -4,14 +4,14 @@ internal import Addressing
 internal import Netlink
 
 /// Decides whether a name server can be queried (rule S35); no packet is sent.
-struct DNSJudge {
-    let interfaces: InterfaceJudge
+struct DNSEvaluator {
+    let interfaces: InterfaceClassifier
     /// Tunnels whose own packets do not leave.
     let strandedTunnels: Set<Int>
     private var facts: DNSConfiguration { interfaces.facts.dns }
 
     /// The servers and the verdict; queries stop at the first server that can be reached.
-    func judge(with queries: inout RouteSurvey) -> DNSState {
+    func evaluate(with queries: inout RouteQueries) -> DNSState {
         let facts = facts
         let upstream = facts.upstream
         let isUsable = facts.servers.contains { server in
@@ -43,7 +43,7 @@ struct DNSJudge {
     private func canReach(
         _ server: DNSServer,
         isUpstream: Bool = false,
-        with queries: inout RouteSurvey
+        with queries: inout RouteQueries
     ) -> Bool {
         let address = server.destination
         let transport: Transport = server.isQueriedOverTCP ? .dnsOverTCP : .dns
@@ -72,29 +72,31 @@ struct DNSJudge {
     }
 
     /// Whether a query would leave: by a link that works, from an address that an answer can come to.
-    private func isOpen(_ choice: RouteChoice, _ transport: Transport, with queries: inout RouteSurvey) -> Bool {
-        let chosen = choice.decision.legs.first(where: isLive)
-        guard let leg = chosen ?? choice.legs.first(where: isLive) else { return false }
+    private func isOpen(_ choice: RouteChoice, _ transport: Transport, with queries: inout RouteQueries) -> Bool {
+        let chosen = choice.decision.nexthops.first(where: isLive)
+        guard let nexthop = chosen ?? choice.nexthops.first(where: isLive) else { return false }
         let family = choice.destination.family
-        let isNear = leg.gateway == nil && choice.entry.prefixLength > RoutePoll.longestPrefix(family)
-        let sources = SourceJudge(interfaces: interfaces)
-        guard let source = choice.source else { return family == .ipv6 && sources.hasSource(leg.index, family: .ipv6) }
-        let hop = NeighborKey(index: leg.index, address: leg.gateway ?? choice.destination)
+        let isNear = nexthop.gateway == nil && choice.entry.prefixLength > RoutePoll.longestPrefix(family)
+        let sources = SourceEvaluator(interfaces: interfaces)
+        guard let source = choice.source else {
+            return family == .ipv6 && sources.hasSource(nexthop.index, family: .ipv6)
+        }
+        let hop = NeighborKey(index: nexthop.index, address: nexthop.gateway ?? choice.destination)
         let state = interfaces.state.neighborState(hop)
-        let verdict = sources.evaluate(source, by: leg.index, family: family, isNear: isNear, hop: state)
+        let verdict = sources.evaluate(source, by: nexthop.index, family: family, isNear: isNear, hop: state)
         if verdict.needsResolvedHop { queries.neighbors.rivals.insert(hop) }
         guard verdict.isUsable else { return false }
-        let output = queries.output(of: transport, from: source, to: choice.destination, by: leg.index)
+        let output = queries.output(of: transport, from: source, to: choice.destination, by: nexthop.index)
         if output.isRefused { return false }
-        if let link = interfaces.state.links[leg.index], interfaces.isTunnel(link),
+        if let link = interfaces.state.links[nexthop.index], interfaces.isTunnel(link),
             case .refused = queries.answer(of: link, to: choice.destination)
         {
             return false
         }
-        return queries.obstacle(toReplies: source, from: choice.destination, by: leg.index, transport) == nil
+        return queries.obstacle(toReplies: source, from: choice.destination, by: nexthop.index, transport) == nil
     }
 
-    private func isLive(_ leg: RouteLeg) -> Bool {
-        interfaces.isLive(leg) && !strandedTunnels.contains(leg.index)
+    private func isLive(_ nexthop: RouteNexthop) -> Bool {
+        interfaces.isLive(nexthop) && !strandedTunnels.contains(nexthop.index)
     }
 }

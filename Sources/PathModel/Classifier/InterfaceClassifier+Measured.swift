@@ -11,7 +11,7 @@ public struct MeasuredLink: Hashable, Sendable {
     public var isUsed: Bool
 }
 
-extension InterfaceJudge {
+extension InterfaceClassifier {
     /// How many links are measured.
     static let mostMeasured = 16
 

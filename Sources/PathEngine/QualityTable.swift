@@ -3,7 +3,7 @@
 internal import PathModel
 
 /// The quality of every link that somebody measures, by interface index (rule S39).
-struct QualityBook: Hashable, Sendable {
+struct QualityTable: Hashable, Sendable {
     private var meters: [Int: LinkQualityMeter] = [:]
     /// What was read last; `nil` before.
     private var last: [Int: LinkQuality]?

@@ -2,7 +2,7 @@
 
 public import Netlink
 
-extension InterfaceJudge {
+extension InterfaceClassifier {
     /// What the interface is, in Apple's words (rule S11).
     public func type(of link: Link) -> InterfaceType { type(of: link, below: []) }
 

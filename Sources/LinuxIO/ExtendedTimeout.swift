@@ -1,7 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 /// Decides when somebody who was asked had the time to answer: only while the asker was awake is silence evidence.
-struct Silence {
+struct ExtendedTimeout {
     /// Lateness below this is that of any timer.
     static let tolerance = Duration.milliseconds(10)
 
@@ -9,13 +9,13 @@ struct Silence {
         /// Wait for so much longer, and ask again.
         case wait(Duration)
         /// Whoever said nothing was silent, unless the asker was asleep for more than half of the time.
-        case over(isStarved: Bool)
+        case over(isInconclusive: Bool)
     }
 
     private let limit: Duration
     private let started: Duration
     private let lateness: Duration
-    private var allowance: Duration
+    private var remaining: Duration
 
     /// - Parameters:
     ///   - limit: The time for an answer; at most twice as much is added.
@@ -25,7 +25,7 @@ struct Silence {
         self.limit = limit
         self.started = started
         self.lateness = lateness
-        allowance = limit * 2
+        remaining = limit * 2
     }
 
     /// Decides whether the time that seems to be over is.
@@ -33,10 +33,10 @@ struct Silence {
         // A timer may have been late before it began.
         let awake = max(.zero, now - started - (lateness - self.lateness))
         let missing = limit - awake
-        guard missing > Self.tolerance else { return .over(isStarved: false) }
-        guard allowance > .zero else { return .over(isStarved: awake < limit / 2) }
-        let more = min(missing, allowance)
-        allowance -= more
+        guard missing > Self.tolerance else { return .over(isInconclusive: false) }
+        guard remaining > .zero else { return .over(isInconclusive: awake < limit / 2) }
+        let more = min(missing, remaining)
+        remaining -= more
         return .wait(more)
     }
 }

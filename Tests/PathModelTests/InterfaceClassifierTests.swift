@@ -6,9 +6,9 @@ import PathModel
 import Testing
 
 /// Types of interfaces, and which ones are left out (rules S11, S15).
-@Suite struct InterfaceJudgeTests {
+@Suite struct InterfaceClassifierTests {
     private func type(_ world: World, _ name: String = "x0") -> InterfaceType {
-        world.state.link(named: name).map { world.judge.type(of: $0) } ?? .loopback
+        world.state.link(named: name).map { world.classifier.type(of: $0) } ?? .loopback
     }
 
     // MARK: - S11
@@ -65,7 +65,7 @@ import Testing
         world.link("x0", 2) { $0.hardwareType = 512 }
         world.facts.devices[2] = DeviceFacts(role: .modem)
         #expect(type(world) == .cellular)
-        #expect(world.state.link(named: "x0").map { world.judge.isTunnel($0) } == false)
+        #expect(world.state.link(named: "x0").map { world.classifier.isTunnel($0) } == false)
     }
 
     @Test func `the operator's word comes before everything (S11)`() {
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test func `an interface that does not exist is other`() {
-        #expect(World().judge.type(of: 99) == .other)
+        #expect(World().classifier.type(of: 99) == .other)
     }
 
     // MARK: - S15
@@ -150,24 +150,24 @@ import Testing
         var world = World()
         world.link("x0", 2, kind: kind)
         let link = try #require(world.state.link(named: "x0"))
-        #expect(world.judge.isIgnored(link) == isIgnored)
+        #expect(world.classifier.isIgnored(link) == isIgnored)
         _ = world.memory.note(Path(interfaces: [PathInterface(name: "x0", index: 2, type: .other)]))
-        #expect(!world.judge.isIgnored(link))
+        #expect(!world.classifier.isIgnored(link))
         world.memory.forget(2)
-        #expect(world.judge.isIgnored(link) == isIgnored)
+        #expect(world.classifier.isIgnored(link) == isIgnored)
         world.policy.interfaces = [InterfacePolicy(match: "x0", isRequired: true)]
-        #expect(!world.judge.isIgnored(link))
+        #expect(!world.classifier.isIgnored(link))
         world.policy.ignore = ["x?"]
-        #expect(world.judge.isIgnored(link))
+        #expect(world.classifier.isIgnored(link))
     }
 
     @Test func `a tunnel with an address is told (S15)`() throws {
         var world = World()
         world.link("tun0", 2, kind: "tun")
         let link = try #require(world.state.link(named: "tun0"))
-        #expect(world.judge.isIgnored(link))
+        #expect(world.classifier.isIgnored(link))
         world.add("10.8.0.2/24", on: "tun0")
-        #expect(!world.judge.isIgnored(link))
+        #expect(!world.classifier.isIgnored(link))
     }
 
     @Test func `loopback and ports are ignored, ports of a VRF are not (S15)`() throws {
@@ -175,19 +175,19 @@ import Testing
         world.link("br0", 3, kind: "bridge")
         world.link("eth0", 2) { $0.master = 3 }
         let port = try #require(world.state.link(named: "eth0"))
-        #expect(world.judge.isIgnored(port))
-        #expect(world.judge.isEnslaved(port))
-        #expect(try world.judge.isIgnored(#require(world.state.link(named: "lo"))))
+        #expect(world.classifier.isIgnored(port))
+        #expect(world.classifier.isEnslaved(port))
+        #expect(try world.classifier.isIgnored(#require(world.state.link(named: "lo"))))
         world.change("br0") { $0.kind = "vrf" }
-        #expect(!world.judge.isIgnored(port))
+        #expect(!world.classifier.isIgnored(port))
     }
 
     @Test func `a port is a port even when its master cannot be seen (S15)`() throws {
         var world = World()
         world.link("eth0", 2) { $0.master = 77 }
         let port = try #require(world.state.link(named: "eth0"))
-        #expect(world.judge.isEnslaved(port))
-        #expect(world.judge.shortcoming(of: port) == .enslaved)
+        #expect(world.classifier.isEnslaved(port))
+        #expect(world.classifier.unusableReason(of: port) == .enslaved)
     }
 
     @Test func `exact names come before globs, the first of each wins`() throws {
@@ -213,7 +213,7 @@ import Testing
             InterfacePolicy(match: "wl*", isRequired: true),
             InterfacePolicy(match: "eth9"),
         ]
-        #expect(world.judge.missingRequired == ["wwan0"])
+        #expect(world.classifier.missingRequired == ["wwan0"])
     }
 
     // MARK: - Shortcomings
@@ -221,19 +221,19 @@ import Testing
     @Test func `what is in an interface's way goes from link to address`() throws {
         var world = World()
         world.link("eth0", 2) { $0.flags = [] }
-        func shortcoming() throws -> Shortcoming? {
-            try world.judge.shortcoming(of: #require(world.state.link(named: "eth0")))
+        func unusableReason() throws -> UnusableReason? {
+            try world.classifier.unusableReason(of: #require(world.state.link(named: "eth0")))
         }
-        #expect(try shortcoming() == .linkDown)
+        #expect(try unusableReason() == .linkDown)
         world.plug("eth0")
-        #expect(try shortcoming() == .noAddress)
+        #expect(try unusableReason() == .noAddress)
         world.add("2001:db8::1/64", on: "eth0", flags: .tentative)
-        #expect(try shortcoming() == .dadPending)
+        #expect(try unusableReason() == .dadPending)
         world.add("2001:db8::1/64", on: "eth0")
-        #expect(try shortcoming() == nil)
+        #expect(try unusableReason() == nil)
         world.policy.ignore = ["eth0"]
-        #expect(try shortcoming() == .ignored)
-        #expect(try world.judge.shortcoming(of: #require(world.state.link(named: "lo"))) == .loopback)
+        #expect(try unusableReason() == .ignored)
+        #expect(try world.classifier.unusableReason(of: #require(world.state.link(named: "lo"))) == .loopback)
     }
 
     @Test func `the memory tells what it did not know`() {
@@ -250,18 +250,18 @@ import Testing
 
     @Test func `services are looked for where a packet to the group can leave`() throws {
         var world = World.ordinary()
-        func links(_ world: World) -> [String] { world.judge.multicastLinks().map(\.link.name) }
+        func links(_ world: World) -> [String] { world.classifier.multicastLinks().map(\.link.name) }
         #expect(links(world) == [])
         world.change("eth0") { $0.flags.insert(.multicast) }
         world.add("2001:db8::11/64", on: "eth0", flags: [.tentative])
         world.add("192.0.2.11/24", on: "eth0", flags: [.duplicateDetected])
-        let view = try #require(world.judge.multicastLinks().first)
+        let view = try #require(world.classifier.multicastLinks().first)
         #expect(view.addresses.map(\.text) == ["192.0.2.10/24", "2001:db8::10/64", "fe80::10/64"])
         world.link("eth1", 3) { $0.flags.insert(.multicast) }
         world.link("br0", 4, kind: "bridge") { $0.flags.insert(.multicast) }
         world.change("lo") { $0.flags.insert(.multicast) }
         #expect(links(world) == ["eth0", "eth1", "br0"])
-        #expect(world.judge.multicastLinks { $0.isNamed("eth1") }.map(\.link.name) == ["eth1"])
+        #expect(world.classifier.multicastLinks { $0.isNamed("eth1") }.map(\.link.name) == ["eth1"])
         world.change("eth1") {
             $0.master = 4
             $0.portKind = "bridge"

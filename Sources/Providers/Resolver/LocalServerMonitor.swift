@@ -41,7 +41,7 @@ public struct LocalServerFacts: Hashable, Sendable {
 /// machine for is queried as well: one without a socket may be served by a redirect, as Docker's 127.0.0.11 is, and a
 /// filter may keep queries from a socket. ``LocalServerSchedule`` decides when that is repeated. Confined to the loop's
 /// thread.
-public final class LocalServerWatch {
+public final class LocalServerMonitor {
     /// Which servers answer may have changed.
     public var onChange: () -> Void = {}
     /// The addresses of those followed that are served.
@@ -54,7 +54,7 @@ public final class LocalServerWatch {
     private var facts = LocalServerFacts()
     private var schedule = LocalServerSchedule()
     private var ends: ListenerEndSocket?
-    private var endWatch: EventLoop.Watch?
+    private var endRegistration: EventLoop.Registration?
     private var endTransport = Listener.Transport.udp
     private var timer: EventLoop.Timer?
     private var isNotifying = true
@@ -108,7 +108,7 @@ public final class LocalServerWatch {
         facts = LocalServerFacts()
         if let timer { loop.cancel(timer) }
         timer = nil
-        watchEnds()
+        registerEnds()
     }
 
     /// Finds out once, and waits for answers; all are queried at the same time.
@@ -117,7 +117,7 @@ public final class LocalServerWatch {
         over transport: Listener.Transport = .udp
     ) -> Set<IPAddress> {
         guard let loop = try? EventLoop() else { return LocalServerFacts(of: addresses, over: transport).listening }
-        let servers = LocalServerWatch(loop: loop)
+        let servers = LocalServerMonitor(loop: loop)
         servers.follow(addresses, over: transport)
         if !servers.isIdle {
             servers.onIdle = { [unowned loop] in loop.stop() }
@@ -131,16 +131,19 @@ public final class LocalServerWatch {
         address.isLoopback || facts.local.contains(address) || facts.linkLocal.contains(address)
     }
 
-    private func watchEnds() {
+    private func registerEnds() {
         let isWanted = addresses.contains(where: isHere)
-        if let endWatch, !isWanted || endTransport != transport {
-            loop.unwatch(endWatch)
-            self.endWatch = nil
+        if let endRegistration, !isWanted || endTransport != transport {
+            loop.unregister(endRegistration)
+            self.endRegistration = nil
             ends = nil
         }
-        guard isWanted, endWatch == nil, let socket = try? ListenerEndSocket(port: 53, over: transport) else { return }
+        guard isWanted, endRegistration == nil, let socket = try? ListenerEndSocket(port: 53, over: transport) else {
+            return
+        }
         // Without it, audits find out.
-        endWatch = try? loop.watch(socket.descriptor, for: .readable) { [weak self] _ in self?.listenerEnded() }
+        endRegistration = try? loop.register(socket.descriptor, for: .readable) { [weak self] _ in self?.listenerEnded()
+        }
         ends = consume socket
         endTransport = transport
     }
@@ -157,7 +160,7 @@ public final class LocalServerWatch {
     private func rescan(waiting limit: Duration = .zero, isTimed: Bool = false) {
         let previous = facts
         facts = addresses.isEmpty ? LocalServerFacts() : read(addresses, transport)
-        watchEnds()
+        registerEnds()
         let now = loop.clock.boot
         for address in addresses {
             let (isListening, isLocal) = (facts.listening.contains(address), facts.local.contains(address))
@@ -238,7 +241,7 @@ final class PendingQuery {
     var isLate = false
 
     private let loop: EventLoop
-    private var registration: EventLoop.Watch?
+    private var registration: EventLoop.Registration?
     private var timers: [EventLoop.Timer] = []
 
     init(_ socket: consuming LocalServerQuery, on loop: EventLoop) {
@@ -247,13 +250,13 @@ final class PendingQuery {
     }
 
     deinit {
-        if let registration { loop.unwatch(registration) }
+        if let registration { loop.unregister(registration) }
         for timer in timers { loop.cancel(timer) }
     }
 
     /// Calls `handler` when the outcome is known, and after `timeout`, which an answer may still follow.
     func start(timeout: Duration, handler: @escaping (LocalServerQuery.Outcome) -> Void) {
-        registration = try? loop.watch(socket.descriptor, for: socket.isStream ? .writable : .readable) {
+        registration = try? loop.register(socket.descriptor, for: socket.isStream ? .writable : .readable) {
             [weak self] _ in
             if let outcome = self?.socket.outcome(), outcome != .waiting { handler(outcome) }
         }

@@ -30,12 +30,12 @@ struct RouteChoice {
     }
 
     /// Whether the kernel takes the nexthops in turn, so that what it took now is not what it takes next.
-    var takesTurns = false
+    var alternates = false
 
     /// The nexthops: a nexthop object in compatibility mode 0 has none in the entry (rule S31), and of a redirect the entry
     /// knows nothing (rule S20).
-    var legs: [RouteLeg] {
-        var nexthops = entry.legs.isEmpty ? decision.legs : entry.legs
+    var nexthops: [RouteNexthop] {
+        var nexthops = entry.nexthops.isEmpty ? decision.nexthops : entry.nexthops
         guard let redirect, let index = nexthops.firstIndex(where: { $0.index == redirect.index }) else {
             return nexthops
         }
@@ -46,11 +46,11 @@ struct RouteChoice {
     /// The nexthop that an ICMP redirect made of the entry's.
     ///
     /// Of several nexthops by one interface the kernel does not say which one it replaced.
-    var redirect: RouteLeg? {
-        guard decision.exception?.isRedirect == true, let chosen = decision.legs.first, chosen.gateway != nil else {
+    var redirect: RouteNexthop? {
+        guard decision.exception?.isRedirect == true, let chosen = decision.nexthops.first, chosen.gateway != nil else {
             return nil
         }
-        let alike = entry.legs.filter { $0.index == chosen.index }
+        let alike = entry.nexthops.filter { $0.index == chosen.index }
         return alike.count == 1 && alike[0].gateway != chosen.gateway ? chosen : nil
     }
     /// The address packets come from; `nil` where the kernel has none.
@@ -68,8 +68,8 @@ struct RouteRefusal: Error, Equatable {
 }
 
 /// Asks the forwarding table on behalf of one monitor, and counts the questions.
-struct RouteSurvey {
-    let classifier: InterfaceJudge
+struct RouteQueries {
+    let classifier: InterfaceClassifier
     let table: any ForwardingTable
     let mark: UInt32
     let uid: UInt32?
@@ -84,17 +84,17 @@ struct RouteSurvey {
     /// Addresses whose routes count although their prefixes may be long (rule S3).
     private(set) var restsOn: Set<IPAddress> = []
     /// The neighbours that the answers rest on.
-    var neighbors = NeighborDemand()
+    var neighbors = NeighborDependencies()
     /// Links that the answers count as down though the last message about them does not.
     private(set) var outdatedLinks: Set<Int> = []
 
-    init(classifier: InterfaceJudge, table: any ForwardingTable, mark: UInt32, uid: UInt32?, bound: Int?) {
+    init(classifier: InterfaceClassifier, table: any ForwardingTable, mark: UInt32, uid: UInt32?, bound: Int?) {
         self.classifier = classifier
         self.table = table
         self.mark = mark
         self.uid = uid
         self.bound = bound
-        transport = table.asksForTransport ? .https : nil
+        transport = table.selectsByTransport ? .https : nil
     }
 
     /// Looks up where packets to an address go, whose routes count whatever the length of their prefixes (rule S3).
@@ -105,10 +105,10 @@ struct RouteSurvey {
 
     /// Looks up where packets to a name server go.
     mutating func connect(toServer address: IPAddress, by index: Int?, as packets: Transport) -> RouteChoice? {
-        let result = asking(as: transport == nil ? nil : packets) { $0.connect(restingOn: address, by: index) }
+        let result = querying(as: transport == nil ? nil : packets) { $0.connect(restingOn: address, by: index) }
         guard let choice = try? result.get() else { return nil }
         // An IPv6 router that does not answer is passed over for a shorter prefix.
-        if address.family == .ipv6 { neighbors.rivals.formUnion(choice.legs.compactMap(\.router)) }
+        if address.family == .ipv6 { neighbors.rivals.formUnion(choice.nexthops.compactMap(\.router)) }
         return choice
     }
 
@@ -127,14 +127,14 @@ struct RouteSurvey {
     }
 
     /// Asks as for packets of another kind.
-    mutating func asking<Answer>(as kind: Transport?, _ questions: (inout RouteSurvey) -> Answer) -> Answer {
+    mutating func querying<Answer>(as kind: Transport?, _ questions: (inout RouteQueries) -> Answer) -> Answer {
         let usual = transport
         transport = kind
         defer { transport = usual }
         return questions(&self)
     }
 
-    mutating func ask(
+    mutating func lookup(
         _ destination: IPAddress,
         _ kind: RouteQuery.Kind,
         from source: IPAddress? = nil,
@@ -149,7 +149,7 @@ struct RouteSurvey {
         lookups += 1
         let result = table.lookup(query)
         guard case .success(let answer) = result else { return result }
-        for nexthop in answer.legs where !nexthop.flags.isDisjoint(with: [.dead, .linkDown]) {
+        for nexthop in answer.nexthops where !nexthop.flags.isDisjoint(with: [.dead, .linkDown]) {
             if classifier.state.links[nexthop.index]?.isUsable == true { outdatedLinks.insert(nexthop.index) }
         }
         return result
@@ -195,7 +195,7 @@ struct RouteSurvey {
     }
 }
 
-extension RouteSurvey {
+extension RouteQueries {
     /// Whether the packets in question are those of this process.
     private var isOwn: Bool { mark == 0 && uid == nil && bound == ownBound }
 
@@ -216,7 +216,7 @@ extension RouteSurvey {
     }
 
     /// Asks where a tunnel's own packets go; `nil` when the kernel does not tell its other end.
-    mutating func askOuter(of tunnel: Link) -> Result<RouteAnswer, RouteFailure>? {
+    mutating func lookupOuter(of tunnel: Link) -> Result<RouteAnswer, RouteFailure>? {
         guard let remote = tunnel.tunnelRemote else { return nil }
         restsOn.insert(remote)
         return lookup(
@@ -233,7 +233,7 @@ extension RouteSurvey {
 
 // MARK: - One destination
 
-extension RouteSurvey {
+extension RouteQueries {
     /// Does what connect(2) does, without a packet (rule S20).
     ///
     /// IPv4 looks up without a source, takes the preferred one, and looks up again from that: the second answer counts
@@ -249,10 +249,10 @@ extension RouteSurvey {
             ? connectIPv4(destination, by: index, mark: mark) : connectIPv6(destination, by: index, mark: mark)
         if case .success(let choice) = result {
             // Without ARP only an entry that somebody made leads to the router.
-            neighbors.rivals.formUnion(choice.legs.filter(classifier.isWithoutResolution).compactMap(\.router))
+            neighbors.rivals.formUnion(choice.nexthops.filter(classifier.isWithoutResolution).compactMap(\.router))
         }
-        guard index == nil, bound == nil, case .success(let choice) = result, choice.legs.count == 1,
-            let vrf = classifier.state.links[choice.legs[0].index], vrf.kind == "vrf", vrf.isUsable
+        guard index == nil, bound == nil, case .success(let choice) = result, choice.nexthops.count == 1,
+            let vrf = classifier.state.links[choice.nexthops[0].index], vrf.kind == "vrf", vrf.isUsable
         else { return result }
         return connect(destination, into: vrf, after: choice, mark: mark)
     }
@@ -287,25 +287,25 @@ extension RouteSurvey {
         mark: UInt32?
     ) -> Result<RouteChoice, RouteRefusal> {
         let first: RouteAnswer
-        switch ask(destination, .decision, by: index, mark: mark) {
+        switch lookup(destination, .decision, by: index, mark: mark) {
         case .success(let answer): first = answer
         case .failure(let failure): return .failure(RouteRefusal(failure: failure))
         }
         let source = first.preferredSource
         let entry: RouteAnswer
-        switch ask(destination, .entry, from: source, by: index, mark: mark) {
+        switch lookup(destination, .entry, from: source, by: index, mark: mark) {
         case .success(let answer): entry = answer
         case .failure(let failure): return .failure(RouteRefusal(failure: failure, source: source))
         }
         var choice = RouteChoice(destination: destination, entry: entry, decision: first, soughtFrom: source)
-        let isAlike = first.shares(entry.legs)
-        if isAlike || entry.legs.isEmpty { return .success(choice) }
-        switch ask(destination, .decision, from: source, by: index, mark: mark) {
+        let isAlike = first.shares(entry.nexthops)
+        if isAlike || entry.nexthops.isEmpty { return .success(choice) }
+        switch lookup(destination, .decision, from: source, by: index, mark: mark) {
         case .success(let decision): choice.decision = decision
         case .failure(let failure): return .failure(RouteRefusal(failure: failure, source: source))
         }
-        let redirected = choice.decision.exception?.isRedirect == true ? choice.decision.legs : []
-        choice.datagramsDiffer = entry.type == .unicast && !first.shares(choice.legs + redirected)
+        let redirected = choice.decision.exception?.isRedirect == true ? choice.decision.nexthops : []
+        choice.datagramsDiffer = entry.type == .unicast && !first.shares(choice.nexthops + redirected)
         return .success(choice)
     }
 
@@ -314,18 +314,18 @@ extension RouteSurvey {
         by index: Int?,
         mark: UInt32?
     ) -> Result<RouteChoice, RouteRefusal> {
-        var entry = ask(destination, .entry, by: index, mark: mark)
+        var entry = lookup(destination, .entry, by: index, mark: mark)
         var source: IPAddress?
         if case .failure(let failure) = entry, failure != .familyUnsupported {
             source = chosenSource(for: destination, by: index, mark: mark)
             guard let source else { return .failure(RouteRefusal(failure: failure)) }
-            entry = ask(destination, .entry, from: source, by: index, mark: mark)
+            entry = lookup(destination, .entry, from: source, by: index, mark: mark)
             if case .failure(let again) = entry {
                 return .failure(RouteRefusal(failure: again, source: again == failure ? nil : source))
             }
         }
         do throws(RouteFailure) {
-            let decision = try ask(destination, .decision, from: source, by: index, mark: mark).get()
+            let decision = try lookup(destination, .decision, from: source, by: index, mark: mark).get()
             return .success(
                 RouteChoice(destination: destination, entry: try entry.get(), decision: decision, soughtFrom: source)
             )
@@ -335,12 +335,14 @@ extension RouteSurvey {
     }
 
     /// What connections get that take a nexthop of a multipath IPv4 route whose address is not refused as `source` is.
-    private mutating func otherLeg(of destination: IPAddress, than source: IPAddress) -> RouteChoice? {
-        guard bound == nil, let legs = try? ask(destination, .entry).get().legs, legs.count > 1 else { return nil }
-        for leg in legs {
-            guard let decision = try? ask(destination, .decision, by: leg.index).get(),
+    private mutating func otherNexthop(of destination: IPAddress, than source: IPAddress) -> RouteChoice? {
+        guard bound == nil, let nexthops = try? lookup(destination, .entry).get().nexthops, nexthops.count > 1 else {
+            return nil
+        }
+        for nexthop in nexthops {
+            guard let decision = try? lookup(destination, .decision, by: nexthop.index).get(),
                 let other = decision.preferredSource, other != source,
-                let entry = try? ask(destination, .entry, from: other).get()
+                let entry = try? lookup(destination, .entry, from: other).get()
             else { continue }
             return RouteChoice(destination: destination, entry: entry, decision: decision, soughtFrom: other)
         }
@@ -349,7 +351,7 @@ extension RouteSurvey {
 
     /// Whether the table has no route for packets from an address.
     mutating func isRefused(_ destination: IPAddress, from source: IPAddress) -> Bool {
-        guard case .failure(let failure) = ask(destination, .entry, from: source) else { return false }
+        guard case .failure(let failure) = lookup(destination, .entry, from: source) else { return false }
         return failure.isExplicit || failure == .noRoute
     }
 
@@ -422,7 +424,7 @@ extension RouteSurvey {
         let selection = SourceSelection(classifier.state, for: destination, by: index ?? bound)
         let candidates = selection.candidates.prefix(Self.mostSources)
         guard candidates.count > 1 else { return selection.best }
-        let fates = candidates.map { ask(destination, .entry, from: $0, by: index, mark: mark) }
+        let fates = candidates.map { lookup(destination, .entry, from: $0, by: index, mark: mark) }
         let failures = fates.compactMap { fate in if case .failure(let failure) = fate { failure } else { nil } }
         if failures.count == fates.count, Set(failures).count == 1 { return selection.best }
         // Among equals the kernel's order decides, which connect(2) tells, of its caller's packets only.
@@ -436,25 +438,25 @@ extension RouteSurvey {
 
 // MARK: - The Internet
 
-extension RouteSurvey {
+extension RouteQueries {
     /// Finds the route of the family that stands for the Internet (rule S20).
-    mutating func survey(_ family: AddressFamily) -> RouteFinding {
+    mutating func findRoute(_ family: AddressFamily) -> RouteFinding {
         var poll = RoutePoll(family, probes: classifier.policy.probes[family] ?? [])
         for address in poll.addresses {
             var result = connect(address)
             if family == .ipv4, case .failure(let refusal) = result, let source = refusal.source,
-                let other = otherLeg(of: address, than: source)
+                let other = otherNexthop(of: address, than: source)
             {
                 result = .success(other)
             }
-            if let finding = poll.hear(result) { return finding }
+            if let finding = poll.record(result) { return finding }
             if restsOn.isDisjoint(with: poll.addresses) { restsOn.formUnion(poll.addresses) }
         }
         return poll.finding
     }
 
     /// Whether the Internet can be reached when bound to an interface (rule S16), with as few questions as possible.
-    mutating func survey(
+    mutating func findRoute(
         _ family: AddressFamily,
         by index: Int,
         like finding: RouteFinding?,
@@ -482,12 +484,12 @@ extension RouteSurvey {
 
 extension RouteAnswer {
     /// Whether one of its nexthops is among others.
-    fileprivate func shares(_ others: [RouteLeg]) -> Bool {
-        legs.contains { own in others.contains { $0.isSameWay(as: own) } }
+    fileprivate func shares(_ others: [RouteNexthop]) -> Bool {
+        nexthops.contains { own in others.contains { $0.isSameNexthop(as: own) } }
     }
 }
 
-extension RouteLeg {
+extension RouteNexthop {
     /// Whether both lead to the same router by the same interface.
-    func isSameWay(as other: RouteLeg) -> Bool { index == other.index && gateway == other.gateway }
+    func isSameNexthop(as other: RouteNexthop) -> Bool { index == other.index && gateway == other.gateway }
 }

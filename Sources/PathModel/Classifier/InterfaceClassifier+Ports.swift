@@ -4,7 +4,7 @@ public import Netlink
 
 /// What keeps a link from working, and where.
 struct LinkFault {
-    var problem: Shortcoming
+    var problem: UnusableReason
     /// The port that it is about; `nil` for the link itself.
     var port: Link?
     /// The obstacle, where the problem alone would mislead.
@@ -34,7 +34,7 @@ public struct PortCount: Hashable, Sendable {
 }
 
 /// An aggregate works as well as the ports that it sends through (rule S15).
-extension InterfaceJudge {
+extension InterfaceClassifier {
     /// Whether packets that are given to the link leave by it, as far as the links of this machine decide.
     public func isUsable(_ link: Link) -> Bool { fault(of: link) == nil }
 
@@ -128,10 +128,10 @@ extension InterfaceJudge {
 
 // MARK: - Bridges
 
-extension InterfaceJudge {
+extension InterfaceClassifier {
     /// The port of a bridge by which packets to the nexthop's router leave, when it does not work or does not forward: what
     /// runs beside it on the bridge keeps the bridge's carrier (rule S15).
-    func brokenPort(of nexthop: RouteLeg) -> (bridge: Link, port: Link, fault: LinkFault)? {
+    func brokenPort(of nexthop: RouteNexthop) -> (bridge: Link, port: Link, fault: LinkFault)? {
         guard let router = nexthop.router else { return nil }
         // Where the tree blocks the port, packets leave by another one.
         if let (bridge, port) = state.bridgePort(of: router), port.bridgePortState != .blocking {
@@ -146,7 +146,7 @@ extension InterfaceJudge {
     }
 
     /// A port that may keep packets to the nexthop's router, where it is not known by which port that is.
-    func suspectPort(of nexthop: RouteLeg) -> (bridge: Link, port: Link, fault: LinkFault)? {
+    func suspectPort(of nexthop: RouteNexthop) -> (bridge: Link, port: Link, fault: LinkFault)? {
         guard let router = nexthop.router, state.bridgePort(of: router) == nil,
             let bridge = state.bridge(below: nexthop.index).flatMap({ state.links[$0] })
         else { return nil }
@@ -155,7 +155,7 @@ extension InterfaceJudge {
 
     /// Whether the nexthop's router is on a bridge of which a port with a carrier does not forward, so that the state of the
     /// router's entry decides.
-    func needsNeighbor(_ nexthop: RouteLeg) -> Bool {
+    func needsNeighbor(_ nexthop: RouteNexthop) -> Bool {
         guard let bridge = state.bridge(below: nexthop.index) else { return false }
         return state.ports(of: bridge).contains { index in
             guard let port = state.links[index], let spanning = port.bridgePortState else { return false }

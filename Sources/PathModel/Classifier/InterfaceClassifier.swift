@@ -8,7 +8,7 @@ internal import Spelling
 ///
 /// A judge holds a snapshot: make one for the moment and let it go before the next event is applied, else the state is
 /// copied. It is an object because it is handed around a lot and has many parts.
-public final class InterfaceJudge: Sendable {
+public final class InterfaceClassifier: Sendable {
     public let state: KernelState
     public let facts: ProviderFacts
     public let policy: PathPolicy
@@ -17,7 +17,7 @@ public final class InterfaceJudge: Sendable {
     private let ignoredNames: Set<String>
     private let ignoredPatterns: [Glob]
     private let exact: [String: Int]
-    private let patterns: [(glob: Glob, place: Int)]
+    private let patterns: [(glob: Glob, position: Int)]
 
     public init(
         state: KernelState,
@@ -33,11 +33,11 @@ public final class InterfaceJudge: Sendable {
         ignoredNames = Set(ignored.compactMap(\.name))
         ignoredPatterns = ignored.compactMap(\.glob)
         var exact: [String: Int] = [:]
-        var patterns: [(glob: Glob, place: Int)] = []
-        for (place, entry) in policy.interfaces.enumerated() {
+        var patterns: [(glob: Glob, position: Int)] = []
+        for (position, entry) in policy.interfaces.enumerated() {
             let (name, glob) = Self.parse(entry.match)
-            if let name, exact[name] == nil { exact[name] = place }
-            if let glob { patterns.append((glob, place)) }
+            if let name, exact[name] == nil { exact[name] = position }
+            if let glob { patterns.append((glob, position)) }
         }
         self.exact = exact
         self.patterns = patterns
@@ -53,10 +53,10 @@ public final class InterfaceJudge: Sendable {
 
     /// What the operator decided about the interface: its name before alternative names before globs, the first of each.
     public func decision(for link: Link) -> InterfacePolicy? {
-        if let place = exact[link.name] ?? link.alternativeNames.lazy.compactMap({ self.exact[$0] }).first {
-            return policy.interfaces[place]
+        if let position = exact[link.name] ?? link.alternativeNames.lazy.compactMap({ self.exact[$0] }).first {
+            return policy.interfaces[position]
         }
-        return patterns.first { matches(link, $0.glob) }.map { policy.interfaces[$0.place] }
+        return patterns.first { matches(link, $0.glob) }.map { policy.interfaces[$0.position] }
     }
 
     /// Whether the operator wants to be told when the interface is down.
@@ -135,7 +135,7 @@ public final class InterfaceJudge: Sendable {
     /// What keeps the interface from carrying traffic; `nil` when link and address are in order.
     ///
     /// Routes are not asked here.
-    public func shortcoming(of link: Link) -> Shortcoming? {
+    public func unusableReason(of link: Link) -> UnusableReason? {
         if isLoopback(link) { return .loopback }
         if let fault = fault(of: link) { return fault.problem }
         if isEnslaved(link) { return .enslaved }

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// Name servers on this machine that come, go, and are behind a redirect (S35).
-@Suite(.inNamespace) struct LocalServerWatchTests {
+@Suite(.inNamespace) struct LocalServerMonitorTests {
     private let namespace = Namespace.current
     private var loop: EventLoop { namespace.loop }
     private let local = IPAddress.v4(0x7F00_000B)
@@ -34,8 +34,8 @@ import Testing
         return command
     }
 
-    private func watch(_ addresses: Set<IPAddress>) -> LocalServerWatch {
-        let watch = LocalServerWatch(loop: loop)
+    private func watch(_ addresses: Set<IPAddress>) -> LocalServerMonitor {
+        let watch = LocalServerMonitor(loop: loop)
         watch.follow(addresses)
         return watch
     }
@@ -62,7 +62,7 @@ import Testing
         ])
         let server = try await serve("127.0.0.11", port: 40053)
         #expect(ListenerSocket.served([local]).isEmpty)
-        #expect(LocalServerWatch.served([local]) == [local])
+        #expect(LocalServerMonitor.served([local]) == [local])
         let watch = watch([local])
         await loop.eventually("the answer") { watch.served == [local] }
         server.signal(SIGKILL)
@@ -82,7 +82,7 @@ import Testing
         await loop.eventually("the server's socket") {
             (try? namespace.run("ss -Hltn"))?.contains("127.0.0.11:53") == true
         }
-        let watch = LocalServerWatch(loop: loop)
+        let watch = LocalServerMonitor(loop: loop)
         watch.follow([local], over: .tcp)
         await loop.eventually("the server") { watch.served == [local] }
         // A loop of queries would have made thousands of connections meanwhile.
@@ -107,7 +107,7 @@ import Testing
         await loop.eventually("the server's socket") {
             (try? namespace.run("ss -Hlun"))?.contains("127.0.0.11:53") == true
         }
-        #expect(LocalServerWatch.served([local]) == [local])
+        #expect(LocalServerMonitor.served([local]) == [local])
         withExtendedLifetime(server) {}
     }
 
@@ -128,7 +128,7 @@ import Testing
         try addOwnAddress()
         var server = try await serve("192.0.2.2", port: 53)
         let watch = watch([own])
-        #expect(watch.served == [own] && LocalServerWatch.served([own]) == [own])
+        #expect(watch.served == [own] && LocalServerMonitor.served([own]) == [own])
         server.signal(SIGKILL)
         // Nothing polls while all servers have sockets: the kernel announces it.
         await loop.eventually("its end") { watch.served.isEmpty }
@@ -167,7 +167,7 @@ import Testing
         ])
         watch.refresh()
         await loop.eventually("the filter") { watch.served.isEmpty }
-        #expect(LocalServerWatch.served([local]).isEmpty)
+        #expect(LocalServerMonitor.served([local]).isEmpty)
         try namespace.run(["nft", "flush ruleset"])
         await loop.eventually("no filter") { watch.served == [local] }
         watch.stop()
@@ -176,13 +176,13 @@ import Testing
 
     @Test func `over TCP only a server that accepts connections counts`() async throws {
         let server = try await serve("127.0.0.11", port: 53)
-        let watch = LocalServerWatch(loop: loop)
+        let watch = LocalServerMonitor(loop: loop)
         watch.follow([local], over: .tcp)
-        #expect(watch.served.isEmpty && LocalServerWatch.served([local], over: .tcp).isEmpty)
+        #expect(watch.served.isEmpty && LocalServerMonitor.served([local], over: .tcp).isEmpty)
         let program = "import socket, sys; s = socket.create_server(('127.0.0.11', 53)); sys.stdin.read()"
         let stream = try RunningCommand(["nsenter", "--net=\(namespace.path)", "python3", "-c", program])
         await loop.eventually("the server") { watch.served == [local] }
-        #expect(LocalServerWatch.served([local], over: .tcp) == [local])
+        #expect(LocalServerMonitor.served([local], over: .tcp) == [local])
         stream.signal(SIGKILL)
         await loop.eventually("its end") { watch.served.isEmpty }
         watch.follow([local], over: .udp)
@@ -225,7 +225,7 @@ import Testing
             """
         let server = try RunningCommand(["nsenter", "--net=\(namespace.path)", "python3", "-c", program])
         await loop.eventually("the socket") { (try? namespace.run("ss -Hlun"))?.contains("127.0.0.11:53") == true }
-        #expect(LocalServerWatch.served([local]) == (isServed ? [local] : []))
+        #expect(LocalServerMonitor.served([local]) == (isServed ? [local] : []))
         let watch = watch([local])
         await loop.eventually("the verdict") { watch.served == (isServed ? [local] : []) }
         watch.stop()
@@ -285,7 +285,7 @@ import Testing
         final class Counter { var reads = 0 }
         let server = try await serve("127.0.0.11", port: 53, answers: false)
         let counter = Counter()
-        let watch = LocalServerWatch(loop: loop) { addresses, transport in
+        let watch = LocalServerMonitor(loop: loop) { addresses, transport in
             counter.reads += 1
             return LocalServerFacts(of: addresses, over: transport)
         }
@@ -303,7 +303,7 @@ import Testing
         let one = try await serve("127.0.0.11", port: 53, answers: false)
         let other = try await serve("127.0.0.12", port: 53, answers: false)
         let start = KernelClock().boot
-        #expect(LocalServerWatch.served([local, .v4(0x7F00_000C)]).isEmpty)
+        #expect(LocalServerMonitor.served([local, .v4(0x7F00_000C)]).isEmpty)
         #expect(KernelClock().boot - start < .milliseconds(4500))
         withExtendedLifetime((one, other)) {}
     }
@@ -325,18 +325,18 @@ import Testing
         let own: [IPAddress] = [try #require(IPAddress("198.51.100.2")), try #require(IPAddress("2001:db8::2"))]
         let name = transport == .tcp ? "tcp" : "udp"
         // Without a redirect nobody is there.
-        #expect(LocalServerWatch.served(Set(own), over: transport).isEmpty)
+        #expect(LocalServerMonitor.served(Set(own), over: transport).isEmpty)
         try namespace.run([
             "nft",
             "table inet t { chain out { type nat hook output priority -100; "
                 + "ip daddr 198.51.100.2 \(name) dport 53 dnat ip to 203.0.113.53; "
                 + "ip6 daddr 2001:db8::2 \(name) dport 53 dnat ip6 to [2001:db8:9::53]; }; }",
         ])
-        let watch = LocalServerWatch(loop: loop)
+        let watch = LocalServerMonitor(loop: loop)
         watch.follow(Set(own), over: transport)
         await loop.eventually("the redirect") { watch.served == Set(own) }
         watch.stop()
-        #expect(LocalServerWatch.served(Set(own), over: transport) == Set(own))
+        #expect(LocalServerMonitor.served(Set(own), over: transport) == Set(own))
     }
 
     @Test func `the end of one at an own IPv6 link-local address is announced, and its return is found (S35)`()
@@ -366,7 +366,7 @@ import Testing
     }
 
     @Test func `nobody there, somebody silent, and an address of another machine`() async throws {
-        #expect(LocalServerWatch.served([local]).isEmpty)
+        #expect(LocalServerMonitor.served([local]).isEmpty)
         let silent = try await serve("127.0.0.11", port: 40053, answers: false)
         try namespace.run([
             "nft",
@@ -374,7 +374,7 @@ import Testing
                 + "add rule ip t out ip daddr 127.0.0.11 udp dport 53 dnat to 127.0.0.11:40053",
         ])
         let watch = watch([local, .v4(0xC000_0201)])
-        #expect(watch.served.isEmpty && LocalServerWatch.served([local]).isEmpty)
+        #expect(watch.served.isEmpty && LocalServerMonitor.served([local]).isEmpty)
         silent.signal(SIGKILL)
         // The redirect leads past a socket of the address itself, too.
         try namespace.run(["nft", "flush ruleset"])

@@ -6,7 +6,7 @@ import PathModel
 import Testing
 
 /// The verdict on name servers (rule S35).
-@Suite struct DNSJudgeTests {
+@Suite struct DNSEvaluatorTests {
     private func server(_ text: String, scope: String? = nil, index: Int? = nil) -> DNSServer {
         DNSServer(ScopedAddress(IPAddress(text) ?? .v4(0), scope: scope), interfaceIndex: index)
     }

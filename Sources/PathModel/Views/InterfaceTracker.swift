@@ -3,7 +3,7 @@
 /// The views of all interfaces as they were last published.
 ///
 /// Only interfaces that were touched are looked at again, so that thousands of idle ones cost nothing.
-public struct InterfaceLedger: Sendable {
+public struct InterfaceTracker: Sendable {
     /// The views by index, ignored interfaces included.
     public private(set) var views: [Int: InterfaceView] = [:]
 
@@ -11,10 +11,10 @@ public struct InterfaceLedger: Sendable {
 
     /// Looks at the interfaces that were touched.
     /// - Returns: What to tell, by rising index.
-    public mutating func update(_ touched: Set<Int>, judge: InterfaceJudge) -> [ModelChange] {
+    public mutating func update(_ touched: Set<Int>, classifier: InterfaceClassifier) -> [ModelChange] {
         var changes: [ModelChange] = []
         for index in touched.sorted() {
-            let view = judge.state.links[index].map { InterfaceView($0, judge: judge) }
+            let view = classifier.state.links[index].map { InterfaceView($0, classifier: classifier) }
             changes += SnapshotDiff.interface(from: views[index], to: view)
             views[index] = view
         }
@@ -22,7 +22,7 @@ public struct InterfaceLedger: Sendable {
     }
 
     /// Looks at every interface, as after a new configuration or a full reading.
-    public mutating func updateAll(judge: InterfaceJudge) -> [ModelChange] {
-        update(Set(views.keys).union(judge.state.links.keys), judge: judge)
+    public mutating func updateAll(classifier: InterfaceClassifier) -> [ModelChange] {
+        update(Set(views.keys).union(classifier.state.links.keys), classifier: classifier)
     }
 }

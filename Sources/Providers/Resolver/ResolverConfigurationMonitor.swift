@@ -8,7 +8,7 @@ public import PathModel
 /// Follows resolv.conf through every way of replacing it (rule S36).
 ///
 /// Confined to the loop's thread.
-public final class ResolverConfigurationWatcher {
+public final class ResolverConfigurationMonitor {
     public private(set) var configuration = DNSConfiguration()
     public private(set) var health = ProviderHealth()
     /// The configuration changed; called on the loop's thread.
@@ -19,7 +19,7 @@ public final class ResolverConfigurationWatcher {
     private let path: String
     private let directories: [String]
     private let loop: EventLoop
-    private let files: FileWatch
+    private let files: FileMonitor
     private let mounts: MountMonitor
     private let debounce: Duration
     private lazy var debouncer = Debouncer(loop: loop, quiet: debounce) { [weak self] in self?.settle() }
@@ -46,7 +46,7 @@ public final class ResolverConfigurationWatcher {
         self.path = path
         self.directories = directories
         self.debounce = debounce
-        files = FileWatch(loop: loop)
+        files = FileMonitor(loop: loop)
         mounts = MountMonitor(loop: loop)
         files.onEvent = { [weak self] in self?.noteEvent() }
         mounts.onChange = { [weak self] in
@@ -84,16 +84,16 @@ public final class ResolverConfigurationWatcher {
         onEvent()
     }
 
-    private func followAll(_ way: SymbolicPath) {
-        files.follow(files: [way.target], directories: directories, names: way.components)
+    private func followAll(_ link: SymbolicPath) {
+        files.follow(files: [link.target], directories: directories, names: link.components)
     }
 
     /// Reads the file.
     /// - Returns: Whether anything changed.
     private func load() -> Bool {
-        let way = SymbolicPath(following: path)
+        let link = SymbolicPath(following: path)
         // First watch, then read: a change in between causes one more look.
-        followAll(way)
+        followAll(link)
         let before = (configuration, health)
         identity = FileIdentity(of: path)
         mustPoll = false

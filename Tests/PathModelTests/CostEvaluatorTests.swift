@@ -6,7 +6,7 @@ import PathModel
 import Testing
 
 /// What traffic costs, and link quality as a path shows it (rules S37 to S39).
-@Suite struct CostJudgeTests {
+@Suite struct CostEvaluatorTests {
     private func world(kind: String? = nil, _ device: DeviceFacts? = nil) -> World {
         var world = World()
         world.link("if0", 2, kind: kind)

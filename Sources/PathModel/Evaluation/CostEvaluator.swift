@@ -3,16 +3,16 @@
 internal import Netlink
 
 /// Evaluates what traffic over an interface costs and whether it should be spared (rules S37, S38).
-struct CostJudge {
-    let judge: InterfaceJudge
+struct CostEvaluator {
+    let classifier: InterfaceClassifier
 
     /// Whether traffic costs money; the first of operator, manager, type and DHCP hint decides.
-    func isExpensive(_ link: Link) -> Bool { isExpensive(link, judge.type(of: link)) }
+    func isExpensive(_ link: Link) -> Bool { isExpensive(link, classifier.type(of: link)) }
 
     /// As above, for a link whose type is known.
     func isExpensive(_ link: Link, _ type: InterfaceType) -> Bool {
-        if let decided = judge.decision(for: link)?.isExpensive { return decided }
-        let device = judge.facts.devices[link.index]
+        if let decided = classifier.decision(for: link)?.isExpensive { return decided }
+        let device = classifier.facts.devices[link.index]
         switch device?.metered {
         case .yes, .guessYes: return true
         case .no, .guessNo: return false
@@ -23,10 +23,11 @@ struct CostJudge {
     }
 
     /// Whether programs should spare traffic: only the operator can say so on Linux.
-    func isConstrained(_ link: Link) -> Bool { judge.decision(for: link)?.isConstrained ?? false }
+    func isConstrained(_ link: Link) -> Bool { classifier.decision(for: link)?.isConstrained ?? false }
 
     /// Whether programs should send next to nothing: the operator's word, or a satellite modem.
     func isUltraConstrained(_ link: Link) -> Bool {
-        judge.decision(for: link)?.isUltraConstrained ?? judge.facts.cellular[link.index]?.isSatellite ?? false
+        classifier.decision(for: link)?.isUltraConstrained ?? classifier.facts.cellular[link.index]?.isSatellite
+            ?? false
     }
 }
