@@ -2,14 +2,14 @@
 
 internal import Netlink
 
-/// The wired interfaces whose cables tell the quality of a path (rule S39).
+/// The wired interfaces whose cables determine the quality of a path (rule S39).
 public struct WiredLinks: Hashable, Sendable {
-    /// How many are asked about.
+    /// How many are queried.
     public static let limit = 64
 
     /// The ones that work, by the order in which they matter.
     public var usable: [Int]
-    /// The others; what they told while they worked is still worth something.
+    /// The others; their last readings stay valid.
     public var idle: Set<Int>
 
     /// Names interfaces; none by default.
@@ -21,7 +21,7 @@ public struct WiredLinks: Hashable, Sendable {
 
 extension InterfaceClassifier {
     /// The wired interfaces that a path may list, and cards that are ports of others: of those that work the ones that ever carried traffic come first, then
-    /// those with an address, so that hundreds of containers keep no uplink from being asked about.
+    /// those with an address, so that hundreds of containers keep no uplink from being queried.
     public var wiredLinks: WiredLinks {
         let wired = state.links.values.filter { link in
             isEligible(link) && type(of: link) == .wiredEthernet || isCable(link) && !isListedIgnored(link)

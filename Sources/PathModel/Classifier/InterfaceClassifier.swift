@@ -4,9 +4,9 @@ internal import Addressing
 public import Netlink
 internal import Spelling
 
-/// The one place where an interface is judged: what it is, whether it works, whether it counts.
+/// Classifies interfaces: what one is, whether it works, whether it counts.
 ///
-/// A judge holds a snapshot: make one for the moment and let it go before the next event is applied, else the state is
+/// It holds a snapshot: make one for each use and release it before the next event is applied, else the state is
 /// copied. It is an object because it is handed around a lot and has many parts.
 public final class InterfaceClassifier: Sendable {
     public let state: KernelState
@@ -59,7 +59,7 @@ public final class InterfaceClassifier: Sendable {
         return patterns.first { matches(link, $0.glob) }.map { policy.interfaces[$0.position] }
     }
 
-    /// Whether the operator wants to be told when the interface is down.
+    /// Whether the operator wants an alert when the interface is down.
     public func isRequired(_ link: Link) -> Bool { decision(for: link)?.isRequired ?? false }
 
     /// Names of required interfaces, without globs, that do not exist.
@@ -77,7 +77,7 @@ public final class InterfaceClassifier: Sendable {
         glob.matches(link.name) || link.alternativeNames.contains(where: glob.matches)
     }
 
-    // MARK: - Place
+    // MARK: - Role
 
     /// Whether a bridge, bond, team or virtual switch carries the traffic of this port; a VRF does not count (rule S15).
     public func isEnslaved(_ link: Link) -> Bool {
@@ -107,11 +107,11 @@ public final class InterfaceClassifier: Sendable {
         !isLoopback(link) && !isEnslaved(link) && !isListedIgnored(link) && !InterfaceKind.isNetworkless(link)
     }
 
-    /// Whether events, metrics and documents leave the interface out unless asked.
+    /// Whether events, metrics and documents leave the interface out unless listed.
     ///
     /// Ignored are loopback, interfaces on the ignore list, ports of bridges and the like, and virtual links of kinds
     /// that containers use, as long as they never carried traffic and nobody requires them. VLANs, bonds, macvlans,
-    /// wireguard, modems and hardware are told unless they are listed or ports.
+    /// wireguard, modems and hardware are published unless they are listed or ports.
     public func isIgnored(_ link: Link) -> Bool {
         if isLoopback(link) || isListedIgnored(link) || isEnslaved(link) { return true }
         if memory.everAvailable.contains(link.index) || isRequired(link) { return false }
@@ -119,7 +119,7 @@ public final class InterfaceClassifier: Sendable {
         return isPlumbing(link)
     }
 
-    /// Whether the link looks like the plumbing of containers, or a tunnel nobody uses.
+    /// Whether the link looks like the plumbing of containers, or an unused tunnel.
     func isPlumbing(_ link: Link) -> Bool {
         guard let kind = link.kind else { return isIdleTunnel(link) }
         return InterfaceKind.plumbing.contains(kind) || (kind != "wireguard" && isIdleTunnel(link))
@@ -134,7 +134,7 @@ public final class InterfaceClassifier: Sendable {
 
     /// What keeps the interface from carrying traffic; `nil` when link and address are in order.
     ///
-    /// Routes are not asked here.
+    /// Routes are not considered.
     public func unusableReason(of link: Link) -> UnusableReason? {
         if isLoopback(link) { return .loopback }
         if let fault = fault(of: link) { return fault.problem }

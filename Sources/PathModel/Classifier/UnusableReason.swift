@@ -4,7 +4,7 @@ public import Netlink
 
 /// What keeps an interface from carrying traffic; the raw value is what documents show.
 public enum UnusableReason: String, Hashable, Sendable, CaseIterable {
-    /// The administrator took it down.
+    /// The administrator set it down.
     case linkDown = "link_down"
     /// The cable is out, or the peer is down.
     case noCarrier = "no_carrier"
@@ -35,7 +35,7 @@ extension Link {
     ///
     /// An operational state of unknown counts as up: tun, wireguard and loopback never have another. So does dormant, in
     /// which the kernel sends and receives by a cable; by Wi-Fi it does not, which only
-    /// ``InterfaceClassifier/linkProblem(of:)`` knows. `IFF_RUNNING` is not asked, since it is wrong for up to a second on
+    /// ``InterfaceClassifier/linkProblem(of:)`` knows. `IFF_RUNNING` is not used: it is wrong for up to a second on
     /// bridges.
     public var unusableReason: UnusableReason? {
         guard flags.contains(.up) else { return .linkDown }

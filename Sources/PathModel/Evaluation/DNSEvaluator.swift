@@ -54,7 +54,7 @@ struct DNSEvaluator {
         }
         var index = server.interfaceIndex
         if let scope = server.address.scope {
-            // A name, or a number as getaddrinfo(3) takes it; nothing is sent over an interface that is gone.
+            // A name, or a number as getaddrinfo(3) accepts it; nothing is sent over an interface that is gone.
             let state = interfaces.state
             guard let link = state.link(named: scope) ?? Int(scope).flatMap({ state.links[$0] }) else { return false }
             index = link.index

@@ -7,7 +7,7 @@ public struct Evaluation: Hashable, Sendable {
     public var path: Path
     /// Facts behind the path that run out (rule S28).
     public var expiries: [Expiry]
-    /// When to evaluate again even if nothing is heard, as time since boot; `nil` when nothing is known to run out.
+    /// When to evaluate again even without an event, as time since boot; `nil` when nothing is known to run out.
     public var nextCheck: Duration?
     /// The neighbours whose entries matter, also those that made a path unsatisfied.
     public var neighbors: NeighborDependencies

@@ -5,7 +5,7 @@ internal import Netlink
 
 /// Where the kernel chooses by what it knows of neighbours (rules S53, S54).
 extension EvaluationRound {
-    /// Takes those nexthops that the kernel's knowledge of neighbours leaves, and asks for what that rests on.
+    /// Keeps the nexthops that the neighbour states allow, and records the neighbours that decide.
     mutating func considerNeighbors(of choice: inout RouteChoice, with queries: inout RouteQueries) {
         guard choice.entry.type == .unicast, choice.entry.prefixLength == 0 else { return }
         let family = choice.destination.family
@@ -18,7 +18,7 @@ extension EvaluationRound {
             }
             return excludeSilentNexthops(of: &choice)
         }
-        // Bound packets take the first one.
+        // Bound packets use the first one.
         guard queries.bound == nil else { return }
         let equals = defaults.filter { route in
             route.metric == choice.entry.metric && !route.nexthops.allSatisfy { $0.flags.contains(.dead) }
@@ -31,7 +31,7 @@ extension EvaluationRound {
         choice.entry.nexthops = selected.flatMap { equals[$0].nexthops }
     }
 
-    /// IPv6 does not take a nexthop whose router is known not to answer while there is another (`rt6_score_route`).
+    /// IPv6 skips a nexthop whose router is known not to answer while there is another (`rt6_score_route`).
     private func excludeSilentNexthops(of choice: inout RouteChoice) {
         guard choice.entry.nexthops.count > 1 else { return }
         let isSilent = choice.entry.nexthops.map { nexthop in
@@ -97,23 +97,23 @@ extension EvaluationRound {
     private func keys(of routes: [RouteAnswer]) -> [NeighborKey] { routes.flatMap { $0.nexthops.compactMap(\.router) } }
 }
 
-/// IPv4 defaults of one metric, among which the kernel looks for one whose router answers (`fib_select_default`).
+/// IPv4 defaults of one metric, among which the kernel selects one whose router answers (`fib_select_default`).
 ///
-/// One that was just confirmed is taken, and one that was never asked; else those that once answered in turn, and where
-/// nobody did, all of them. The kernel remembers which it took last, which nobody can ask for: what it comes to from there
+/// One that was just confirmed is selected, or one without an entry; else those that once answered alternate, and
+/// without such, all. The kernel does not expose its last selection: where it ends up from any start
 /// is the same.
 struct EqualDefaults {
     /// The routers in the kernel's order; `nil` is a route without one, which is passed over.
     private let routers: [NeighborKey?]
 
-    /// Compares routes of one table and metric that are not dead; `nil` where the kernel takes the first one.
+    /// Compares routes of one table and metric that are not dead; `nil` where the kernel selects the first one.
     init?(_ routes: [[RouteNexthop]]) {
-        // A multipath route, or one without a router, is taken as it is when it comes first.
+        // A multipath route, or one without a router, is used as it is when it comes first.
         guard let first = routes.first, first.count == 1, first[0].gateway != nil else { return nil }
         routers = routes.map { $0.first?.router }
     }
 
-    /// Which of the routes packets take, one after the other, while neighbours are in these states.
+    /// Which of the routes packets use, one after the other, while neighbours are in these states.
     func selected(_ state: (NeighborKey) -> NeighborState) -> [Int] {
         let states = routers.map { $0.map(state) }
         var selected: Set<Int> = []

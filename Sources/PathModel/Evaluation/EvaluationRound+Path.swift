@@ -117,7 +117,7 @@ extension EvaluationRound {
         )
     }
 
-    /// Whether something can be brought up on demand, or is being brought up (rule S23).
+    /// Whether something could be activated, or is being activated (rule S23).
     private var canConnect: Bool {
         if classifier.facts.isConnecting && !view.isConstrained && view.bound == nil { return true }
         return classifier.facts.devices.contains { index, device in

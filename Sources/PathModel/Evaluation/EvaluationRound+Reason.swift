@@ -3,7 +3,7 @@
 internal import Addressing
 internal import Netlink
 
-/// An interface that might have carried the traffic, with what is in its way.
+/// An interface that might have carried the traffic, with what prevents that.
 struct ReasonCandidate {
     let index: Int
     let type: InterfaceType
@@ -13,7 +13,7 @@ struct ReasonCandidate {
     let tier: Int
     private let order: (Int, Int, Int, Int, Int, Int)
 
-    /// Ranks a link; `isKnown` tells whether it carried traffic before, or must.
+    /// Ranks a link; `isKnown` where it carried traffic before, or must.
     init(link: Link, type: InterfaceType, unusableReason: UnusableReason?, tier: Int, isKnown: Bool) {
         index = link.index
         self.type = type
@@ -135,7 +135,7 @@ extension EvaluationRound {
         return (.noSourceAddress, subject)
     }
 
-    /// No family has a route: the interface that got furthest tells why.
+    /// No family has a route: the interface that got furthest gives the reason.
     private mutating func reasonOfInterfaces(requirement: String?) -> (UnsatisfiedReason, ReasonSubject?) {
         let candidates = reasonCandidates()
         let radios = classifier.facts.radios
@@ -218,7 +218,7 @@ extension EvaluationRound {
         return candidates
     }
 
-    /// Whether the interface came up moments ago and may still get an address (rule S23); notes when that ends.
+    /// Whether the interface came up just now and may still get an address (rule S23); notes when that ends.
     private mutating func isConfiguring(_ index: Int) -> Bool {
         guard let since = classifier.state.settlingSince(index) else { return false }
         let end = since + classifier.policy.configuringWindow
@@ -227,7 +227,7 @@ extension EvaluationRound {
         return true
     }
 
-    /// The refusal to tell: an explicit one before a missing route, of the families that have an address.
+    /// The refusal to report: an explicit one before a missing route, of the families that have an address.
     private func decisiveRefusal() -> (refusal: RouteRefusal, family: AddressFamily?) {
         let sources = SourceEvaluator(interfaces: classifier)
         let addressed = AddressFamily.allCases.filter { family in

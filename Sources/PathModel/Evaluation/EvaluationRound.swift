@@ -14,7 +14,7 @@ struct EvaluationRound {
     var configuringEnd: Duration?
     /// Whether the kernel keeps a default route that ran out.
     var keepsLapsed = false
-    /// What carries the tunnels that were looked at.
+    /// What carries the tunnels evaluated so far.
     var underlays: [Int: Underlay] = [:]
 
     /// An interface that reaches the Internet when packets are bound to it.
@@ -57,8 +57,8 @@ struct EvaluationRound {
 extension EvaluationRound {
     /// Finds out what becomes of unbound packets of each family (rules S20, S21).
     ///
-    /// A family without an address to come from is not open (rule S24). The table is asked only to say why, which nobody
-    /// needs to know where the other one is.
+    /// A family without an address to come from is not open (rule S24). The table is queried for the reason, which is
+    /// not needed where the other one is open.
     mutating func evaluateFamilies(with queries: inout RouteQueries) {
         for family in AddressFamily.allCases {
             if !openUplinks.isEmpty, !classifier.state.hasRoutableAddress(family) { continue }
@@ -139,7 +139,7 @@ extension EvaluationRound {
         return outcome
     }
 
-    /// Whether datagrams to the ports that programs use leave in another way than connections do, or not at all.
+    /// Whether datagrams to the ports that programs use use another route than connections do, or none.
     private func datagramsDiffer(from uplink: Uplink, with queries: inout RouteQueries) -> Bool {
         [Transport.quic, .dns].contains { transport in
             queries.querying(as: transport) { queries in
@@ -154,7 +154,7 @@ extension EvaluationRound {
         }
     }
 
-    /// Finds the addresses of packets that take other nexthops of a multipath route (rule S31).
+    /// Finds the addresses of packets that use other nexthops of a multipath route (rule S31).
     private func noteOtherSources(of uplink: Uplink, with queries: inout RouteQueries) {
         guard uplink.live.count > 1 else { return }
         for nexthop in uplink.live {
@@ -170,7 +170,7 @@ extension EvaluationRound {
     }
 
     /// Leaves out nexthops of an IPv4 multipath route from whose addresses packets are refused while there are others: the
-    /// kernel looks up again from the address of the nexthop that it took (rule S20).
+    /// kernel looks up again from the address of the selected nexthop (rule S20).
     private func excludeRefusedNexthops(of uplink: Uplink, with queries: inout RouteQueries) {
         guard uplink.family == .ipv4, uplink.live.count > 1 else { return }
         let isRefused = uplink.live.map { nexthop in
@@ -183,8 +183,8 @@ extension EvaluationRound {
         uplink.live = zip(uplink.live, isRefused).filter { !$1 }.map(\.0)
     }
 
-    /// Takes the source of a live nexthop: the kernel may still hash the probe onto a dead one (rule S31), or have taken it
-    /// because it was one's turn.
+    /// Uses the source of a live nexthop: the kernel may still hash the probe onto a dead one (rule S31), or have
+    /// alternated to one.
     private func chooseLiveNexthop(of uplink: Uplink, with queries: inout RouteQueries) {
         let chosen = uplink.choice.decision.nexthops
         let isLive = chosen.contains { nexthop in uplink.live.contains { $0.index == nexthop.index } }
@@ -249,7 +249,7 @@ extension InterfaceClassifier {
     /// A port of a bridge or bond sends, but what comes back is the master's, answers to ARP included (rule S15).
     func isLive(_ nexthop: RouteNexthop) -> Bool {
         guard !nexthop.flags.contains(.dead), let link = state.links[nexthop.index] else { return false }
-        // IPv6 keeps the flag on routes by a link that has its carrier again and is dormant, and takes them all the same.
+        // IPv6 keeps the flag on routes by a link that has its carrier again and is dormant, and uses them anyway.
         if nexthop.flags.contains(.linkDown), link.operationalState != .dormant { return false }
         return isUsable(link) && !isLoopback(link) && !isEnslaved(link) && brokenPort(of: nexthop) == nil
             && !isMute(nexthop)
@@ -355,7 +355,7 @@ extension EvaluationRound {
         queries.obstacle(toReplies: source, from: choice.destination, by: index, isBound: true) == nil
     }
 
-    /// For a monitor of some types: the way by its best interface, where unbound packets go elsewhere.
+    /// For a monitor of some types: the route by its best interface, where unbound packets go elsewhere.
     mutating func findOtherUplinks(with queries: inout RouteQueries) {
         guard view.isConstrained else { return }
         let sources = SourceEvaluator(interfaces: classifier)

@@ -14,7 +14,7 @@ final class Uplink {
     var dead: [RouteNexthop] = []
     /// The address packets come from, once it is known.
     var source: IPAddress?
-    /// The addresses of packets that take other nexthops.
+    /// The addresses of packets that use other nexthops.
     var otherSources: [IPAddress] = []
     /// The addresses of packets that are bound to the interface of one of several nexthops.
     var boundSources: [Int: IPAddress] = [:]

@@ -3,12 +3,12 @@
 internal import Addressing
 internal import Netlink
 
-/// Turns what is known into what the kernel would do with the next packet.
+/// Derives from the known state what the kernel would do with the next packet.
 public struct PathEvaluator: Sendable {
-    /// Interfaces beyond this number are not asked about one by one; the ones that ever carried traffic come first.
+    /// Interfaces beyond this number are not evaluated one by one; the ones that ever carried traffic come first.
     public static let maximumBoundInterfaces = 256
 
-    /// How often to look whether a router speaks again whose route ran out and is still there (rule S28).
+    /// How often to check whether a router advertises again whose route ran out and is still there (rule S28).
     static let lapsedInterval = Duration.milliseconds(500)
 
     /// How often to test whether a tunnel still refuses packets: neither peers nor policies are announced (rule S18).
@@ -88,10 +88,10 @@ struct MonitorView {
         isMissing = monitor.outputInterface != nil && bound == nil
     }
 
-    /// Whether the monitor asks for some types of interfaces only.
+    /// Whether the monitor is restricted to some types of interfaces.
     var isConstrained: Bool { monitor.requiredType != nil || !monitor.prohibitedTypes.isEmpty }
 
-    /// Whether a route may be refused for the interfaces it takes.
+    /// Whether a route may be refused for the interfaces it uses.
     var hasRequirements: Bool { isConstrained || classifier.policy.requiresVPN }
 
     /// Whether the interface lies within the question (rules S29, S30).
@@ -100,7 +100,7 @@ struct MonitorView {
         return bound.kind == "vrf" ? link.master == bound.index : link.index == bound.index
     }
 
-    /// What the monitor asks for that an interface of this type is not; `nil` when it counts.
+    /// The requirement that an interface of this type does not meet; `nil` when it counts.
     func unmetRequirement(of link: Link) -> String? {
         guard isConstrained else { return nil }
         let type = classifier.type(of: link)
@@ -108,7 +108,7 @@ struct MonitorView {
         return monitor.prohibitedTypes.contains(type) ? "prohibited_type \(type.rawValue)" : nil
     }
 
-    /// As unmetDemand(of:), with the demand of the operator for a tunnel.
+    /// As unmetRequirement(of:), with the operator's requirement of a tunnel.
     func unmetRequirement(ofRouteBy link: Link) -> String? {
         if let requirement = unmetRequirement(of: link) { return requirement }
         return classifier.policy.requiresVPN && !classifier.isTunnel(link) ? "require_vpn" : nil

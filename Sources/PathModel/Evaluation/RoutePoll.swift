@@ -11,13 +11,13 @@ enum RouteFinding {
     case refused(RouteRefusal, probe: IPAddress?)
 }
 
-/// Hears what becomes of packets to some addresses until it is clear what becomes of those to the Internet (rule S20).
+/// Collects route lookups of some addresses until they decide what becomes of packets to the Internet (rule S20).
 ///
 /// A short prefix stands for everything. A longer one is a route to the address itself, and a failure may come from one.
-/// The built-in probes are addresses that people make routes and rules for, so others are asked beside them. Probes that
+/// The built-in probes are addresses that people make routes and rules for, so others are looked up too. Probes that
 /// the operator chose stand for themselves.
 struct RoutePoll {
-    /// Whom to ask, in this order; nothing is sent to them.
+    /// What to look up, in this order; nothing is sent.
     let addresses: [IPAddress]
     private let family: AddressFamily
     private let isBuiltIn: Bool
@@ -50,8 +50,8 @@ struct RoutePoll {
     /// So many that agree decide.
     private static let quorum = 3
 
-    /// Takes the answer for the next address.
-    /// - Returns: What is clear now; `nil` when others have to be asked.
+    /// Records the answer for the next address.
+    /// - Returns: What is clear now; `nil` when more lookups are needed.
     mutating func record(_ result: Result<RouteChoice, RouteRefusal>) -> RouteFinding? {
         let probe = addresses[recorded]
         let isSample = isBuiltIn && Self.samples(family).contains(probe)
@@ -68,7 +68,7 @@ struct RoutePoll {
                 parts.append(choice)
             }
         case .failure(let refusal):
-            // Who could not ask, as where a recording lacks the answer, knows nothing.
+            // A lookup that failed, as where a recording lacks the answer, decides nothing.
             if case .other = refusal.failure { break }
             failures.append((probe, refusal))
         }
@@ -88,7 +88,7 @@ struct RoutePoll {
         return nil
     }
 
-    /// What everything that was heard says together.
+    /// What all answers decide together.
     var finding: RouteFinding {
         if isBuiltIn {
             if let first = routed.first, routed.count >= failures.count { return .found(first, isFullTable: false) }

@@ -13,7 +13,7 @@ struct RouteChoice {
     var decision: RouteAnswer
     /// The source of the look-up that found the entry; `nil` for one without.
     var soughtFrom: IPAddress?
-    /// Whether a datagram that no connect(2) went before leaves in another way, or not at all.
+    /// Whether a datagram that no connect(2) went before uses another route, or none.
     var datagramsDiffer = false
     /// The VRF that the route leads into, and the route to it; `entry` is that of the VRF's own table.
     var leak: Leak?
@@ -29,7 +29,7 @@ struct RouteChoice {
         }
     }
 
-    /// Whether the kernel takes the nexthops in turn, so that what it took now is not what it takes next.
+    /// Whether the kernel alternates between the nexthops, so that the next packet uses another one.
     var alternates = false
 
     /// The nexthops: a nexthop object in compatibility mode 0 has none in the entry (rule S31), and of a redirect the entry
@@ -67,7 +67,7 @@ struct RouteRefusal: Error, Equatable {
     var vrf: String?
 }
 
-/// Asks the forwarding table on behalf of one monitor, and counts the questions.
+/// Queries the forwarding table on behalf of one monitor, and counts the lookups.
 struct RouteQueries {
     let classifier: InterfaceClassifier
     let table: any ForwardingTable
@@ -75,7 +75,7 @@ struct RouteQueries {
     let uid: UInt32?
     /// The interface of the monitor (rule S29).
     let bound: Int?
-    /// What the packets in question are, where a rule asks for it (rule S20).
+    /// What the packets in question are, where a rule selects by it (rule S20).
     private(set) var transport: Transport?
     private(set) var lookups = 0
     private var foreign: [IPAddress: Bool] = [:]
@@ -126,7 +126,7 @@ struct RouteQueries {
         }
     }
 
-    /// Asks as for packets of another kind.
+    /// Looks up packets of another transport.
     mutating func querying<Answer>(as kind: Transport?, _ questions: (inout RouteQueries) -> Answer) -> Answer {
         let usual = transport
         transport = kind
@@ -173,7 +173,7 @@ struct RouteQueries {
         )
     }
 
-    /// What filters and policies make of packets of this process; of others, or of marked ones, nobody can tell.
+    /// What filters and policies make of packets of this process; of others, or of marked ones, it is unknown.
     func output(
         of transport: Transport,
         from source: IPAddress?,
@@ -215,7 +215,7 @@ extension RouteQueries {
         return lookup(RouteQuery(remote, kind: .entry, outputInterface: index, mark: mark))
     }
 
-    /// Asks where a tunnel's own packets go; `nil` when the kernel does not tell its other end.
+    /// Looks up where a tunnel's own packets go; `nil` when the kernel does not report its other end.
     mutating func lookupOuter(of tunnel: Link) -> Result<RouteAnswer, RouteFailure>? {
         guard let remote = tunnel.tunnelRemote else { return nil }
         restsOn.insert(remote)
@@ -236,7 +236,7 @@ extension RouteQueries {
 extension RouteQueries {
     /// Does what connect(2) does, without a packet (rule S20).
     ///
-    /// IPv4 looks up without a source, takes the preferred one, and looks up again from that: the second answer counts
+    /// IPv4 looks up without a source, uses the preferred one, and looks up again from that: the second answer counts
     /// (`ip_route_connect`). IPv6 looks up again only when the first answer is an error, from the address that it
     /// chooses among all (`ip6_dst_lookup_tail`).
     mutating func connect(
@@ -334,7 +334,7 @@ extension RouteQueries {
         }
     }
 
-    /// What connections get that take a nexthop of a multipath IPv4 route whose address is not refused as `source` is.
+    /// The route of connections by a nexthop of a multipath IPv4 route whose address is not refused as `source` is.
     private mutating func otherNexthop(of destination: IPAddress, than source: IPAddress) -> RouteChoice? {
         guard bound == nil, let nexthops = try? lookup(destination, .entry).get().nexthops, nexthops.count > 1 else {
             return nil
@@ -427,7 +427,7 @@ extension RouteQueries {
         let fates = candidates.map { lookup(destination, .entry, from: $0, by: index, mark: mark) }
         let failures = fates.compactMap { fate in if case .failure(let failure) = fate { failure } else { nil } }
         if failures.count == fates.count, Set(failures).count == 1 { return selection.best }
-        // Among equals the kernel's order decides, which connect(2) tells, of its caller's packets only.
+        // Among equals the kernel's order decides, which connect(2) shows, of its caller's packets only.
         switch table.connect(query(destination, .decision, by: index, mark: mark)) {
         case .source(let source): return source
         case .refused: return zip(candidates, fates).first { (try? $1.get()) == nil }?.0

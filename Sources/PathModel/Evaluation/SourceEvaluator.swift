@@ -82,7 +82,7 @@ struct SourceEvaluator {
         }
     }
 
-    /// The same address on whatever interface has it; asked only for borrowed ones.
+    /// The same address on whatever interface has it; needed only for borrowed ones.
     private func elsewhere(_ source: IPAddress) -> HeldAddress? {
         var best: HeldAddress?
         for list in interfaces.state.addresses.values {

@@ -14,7 +14,7 @@ struct SourceSelection {
     /// The address to choose.
     var best: IPAddress? { candidates.first }
 
-    /// Looks at all interfaces, or at the one that packets are bound to.
+    /// Considers all interfaces, or the one that packets are bound to.
     init(_ state: KernelState, for destination: IPAddress, by index: Int?) {
         var ranked: [(address: IPAddress, rank: Rank)] = []
         for (holder, list) in state.addresses where index == nil || holder == index {
@@ -54,7 +54,7 @@ struct SourceSelection {
             left.key == right.key ? left.text < right.text : left.key < right.key
         }
 
-        /// The label of the kernel's default policy table, as far as it tells sources apart.
+        /// The label of the kernel's default policy table, as far as it distinguishes sources.
         private static func label(_ address: IPAddress) -> Int {
             let bytes = address.bytes
             if address.isUniqueLocal { return 5 }

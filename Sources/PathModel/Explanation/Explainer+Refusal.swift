@@ -52,7 +52,7 @@ extension Explainer {
         ReasonSubject(interface: interface, family: family, table: table)
     }
 
-    /// Looks for the first rule, or the first table it leads to, that says no in this way.
+    /// Finds the first rule, or the first table it leads to, that refuses with this failure.
     private func findRefusal(
         _ failure: RouteFailure,
         to destination: IPAddress,
@@ -142,7 +142,7 @@ extension Explainer {
     ) {
         let family = destination.family
         for rule in matches.lookups {
-            // The kernel passes over routes whose links are down, where it is told to.
+            // The kernel passes over routes whose links are down, where so configured.
             guard let entry = defaults(in: rule.table, family).first(where: isPassedOver) else { continue }
             chain.fine(.rule, matches.text(of: rule))
             chain.fine(.table, RouteText.name(ofTable: rule.table))
@@ -177,13 +177,13 @@ extension Explainer {
         explainByInterface(family, &chain)
     }
 
-    /// Whether no leg of a route works, so that the kernel may act as if it was not there.
+    /// Whether no nexthop of a route works, so that the kernel may act as if it was not there.
     private func isPassedOver(_ entry: RouteEntry) -> Bool {
         entry.answer.type == .unicast && !entry.answer.nexthops.isEmpty
             && entry.answer.nexthops.allSatisfy { state.links[$0.index].map(interfaces.isUsable) != true }
     }
 
-    /// Without a route the interface that got furthest tells why, since the kernel drops routes of links that are off.
+    /// Without a route the interface that got furthest is the reason: the kernel drops routes of links that are off.
     private func explainByInterface(_ family: AddressFamily, _ chain: inout ExplanationChain) {
         let path = PathEvaluator(interfaces).evaluate(interfaces.policy.standardMonitor, table: table, at: facts.now)
             .path
@@ -231,7 +231,7 @@ extension ExplanationElement: Comparable {
 }
 
 extension RouteType {
-    /// What packets that match such a route are refused with; `nil` when they are not, or other rules are asked.
+    /// What packets that match such a route are refused with; `nil` when they are not, or other rules decide.
     fileprivate var refusal: RouteFailure? {
         switch self {
         case .unreachable: .unreachable

@@ -5,7 +5,7 @@ internal import Netlink
 
 /// Follows a packet from the rules to the name servers and finds the first element that does not work.
 ///
-/// Pure: asks nothing but the forwarding table it is given, and sends no packet.
+/// Pure: queries only the given forwarding table, and sends no packet.
 public struct Explainer<Table: ForwardingTable> {
     let facts: ExplanationFacts
     let table: Table
@@ -22,7 +22,7 @@ public struct Explainer<Table: ForwardingTable> {
 
     /// Explains how packets of a family leave for the Internet, by the probes of the policy (rule S20).
     ///
-    /// With a name, what became of the question for it stands in place of the name servers.
+    /// With a name, the result of its lookup replaces the name servers.
     /// - Returns: `nil` when the policy has no probe of the family.
     public func explainInternet(_ family: AddressFamily, names: NameQuestion = .general) -> Explanation? {
         guard let first = interfaces.policy.probes[family]?.first else { return nil }
@@ -34,7 +34,7 @@ public struct Explainer<Table: ForwardingTable> {
         }
     }
 
-    /// The probe stands for all destinations, of which others take a leg that works (rule S31).
+    /// The probe stands for all destinations, of which others use a nexthop that works (rule S31).
     private func byLiveNexthop(_ choice: RouteChoice, with queries: inout RouteQueries) -> RouteChoice {
         let isLive = interfaces.isLive
         guard !choice.decision.nexthops.contains(where: isLive), let nexthop = choice.nexthops.first(where: isLive),

@@ -60,7 +60,7 @@ public struct Explanation: Hashable, Sendable {
     public var destination: IPAddress
     /// Every element, in the order of ``ExplanationElement``.
     public var steps: [ExplanationStep]
-    /// Whether the machine does not take part in this family: no route and no address.
+    /// Whether the machine does not use this family: no route and no address.
     public var isAbsent: Bool
     /// The interface packets leave by, when it is known.
     public var interface: String?
@@ -75,7 +75,7 @@ public struct Explanation: Hashable, Sendable {
 }
 
 public enum NameQuestion: Hashable, Sendable {
-    /// Any name might be asked for: at least one server must be in reach.
+    /// Any name might be queried: at least one server must be in reach.
     case general
     /// The destination was given as an address.
     case unneeded

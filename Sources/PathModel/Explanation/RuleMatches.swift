@@ -5,7 +5,7 @@ internal import Netlink
 
 /// The policy rules that a packet meets, in the kernel's order.
 ///
-/// The kernel does not tell which rule led to its answer, so this reads them as it does: by rising priority, passing
+/// The kernel does not report which rule led to its answer, so this reads them as it does: by rising priority, passing
 /// over those whose selector does not fit the packet.
 struct RuleMatches {
     /// The rules that fit, or may fit, in the order the kernel comes to them.
@@ -80,7 +80,7 @@ struct RuleMatches {
         }
     }
 
-    /// The rules that refuse packets in this way, up to the first that is known to fit.
+    /// The rules that refuse packets with this failure, up to the first that is known to fit.
     func refusals(_ failure: RouteFailure) -> [Step] { upToCertain { $0.refusals.contains(failure) } }
 
     /// The line of a rule, and of those before it that this version does not know enough of.

@@ -3,18 +3,18 @@
 public import Addressing
 public import Netlink
 
-/// The kernel's forwarding decisions, asked one at a time; tests put a table of their own here.
+/// The kernel's forwarding decisions, one lookup at a time; tests substitute a table of their own.
 public protocol ForwardingTable {
-    /// Asks where a packet would go.
+    /// Looks up where a packet would go.
     func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure>
 
-    /// What connect(2) of a UDP socket gives, which sends nothing; `nil` where nobody can tell.
+    /// What connect(2) of a UDP socket gives, which sends nothing; `nil` where that is unknown.
     func connect(_ query: RouteQuery) -> ConnectAnswer?
 
     /// What packet filters and IPsec policies make of packets of this process that the table lets out by an interface.
     func output(of: Transport, from: IPAddress?, to: IPAddress, by index: Int) -> OutputAnswer
 
-    /// Whether a rule asks for the protocol or the ports of packets.
+    /// Whether a rule selects by the protocol or the ports of packets.
     var selectsByTransport: Bool { get }
 
     /// The marks of packets that rules lead past a table to which they lead others, as those of a VPN's own packets.
@@ -43,7 +43,7 @@ public protocol ForwardingTable {
     /// Whether sockets that are bound to nothing receive what arrives in a VRF.
     func acceptsFromVRFs(_ transport: Transport) -> Bool
 
-    /// The default routes of a table in the kernel's order; none where nobody can tell.
+    /// The default routes of a table in the kernel's order; none where they are unknown.
     func defaultRoutes(_ family: AddressFamily, table: UInt32) -> [RouteAnswer]
 }
 

@@ -68,7 +68,7 @@ public struct InterfacePolicy: Hashable, Sendable {
     /// A name or a glob with `*`, `?`, `[…]` and `\`, as the configuration reads it.
     public var match: String
     public var type: InterfaceType?
-    /// Whether it must be up; a missing one is told by an alert.
+    /// Whether it must be up; a missing one raises an alert.
     public var isRequired: Bool?
     public var isExpensive: Bool?
     /// Whether programs should spare traffic on it.
@@ -110,7 +110,7 @@ public struct MonitorPolicy: Hashable, Sendable {
 
     public static let standardName = "default"
 
-    /// The question of the `default` monitor, unless told otherwise.
+    /// The question of the `default` monitor by default.
     public init(
         name: String = MonitorPolicy.standardName,
         requiredType: InterfaceType? = nil,

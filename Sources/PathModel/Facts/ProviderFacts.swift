@@ -46,7 +46,7 @@ public struct ProviderFacts: Hashable, Sendable {
 
 /// The name server configuration of the machine (rule S35).
 public struct DNSConfiguration: Hashable, Sendable {
-    /// The servers the C library asks, in order.
+    /// The servers the C library queries, in order.
     public var servers: [DNSServer]
     /// The servers behind a local stub resolver; `nil` when there is no stub or its upstream is unknown.
     public var upstream: [DNSServer]?
@@ -155,17 +155,17 @@ public struct DeviceFacts: Hashable, Sendable {
     public enum Phase: Hashable, Sendable, CaseIterable {
         /// Not managed, not available, failed, or unknown.
         case inactive
-        /// Disconnected, and nothing could be started on demand.
+        /// Disconnected, and nothing could be activated.
         case disconnected
-        /// Disconnected, and a modem or VPN profile could be started on demand.
+        /// Disconnected, and a modem or VPN profile could be activated.
         case activatable
-        /// On its way up (40 to 90).
+        /// Connecting (40 to 90).
         case connecting
         /// Activated (100).
         case connected
     }
 
-    /// What the manager knows a device to be where the kernel cannot tell.
+    /// What the manager knows a device to be where the kernel does not know.
     public enum Role: Hashable, Sendable, CaseIterable {
         case unspecified
         case modem
@@ -236,7 +236,7 @@ public struct CellularFacts: Hashable, Sendable {
     }
 }
 
-/// Radio switches, hard (on the case) and soft (in software) taken together.
+/// Radio switches, hard (on the case) and soft (in software) combined.
 public struct RadioFacts: Hashable, Sendable {
     /// Whether Wi-Fi is switched off.
     public var isWifiBlocked: Bool

@@ -43,7 +43,7 @@ extension Path {
     public var pathId: String { identity.description }
 }
 
-/// Feeds FNV-1a with fields in a form that cannot be read in two ways.
+/// Feeds FNV-1a with fields in an unambiguous form.
 private struct CanonicalBytes {
     private(set) var hash: UInt64 = 0xCBF2_9CE4_8422_2325
 

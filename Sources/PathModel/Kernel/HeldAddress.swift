@@ -3,13 +3,13 @@
 internal import Addressing
 public import Netlink
 
-/// An address with the moment at which the kernel told it.
+/// An address with the time at which the kernel reported it.
 ///
-/// The kernel tells lifetimes as what remains at the time of the message (`IFA_CACHEINFO`), so the moment is needed to
+/// The kernel reports lifetimes as what remains at the time of the message (`IFA_CACHEINFO`), so that time is needed to
 /// know when they end.
 public struct HeldAddress: Hashable, Sendable {
     public var value: InterfaceAddress
-    /// When it was told, as time since boot.
+    /// When it was reported, as time since boot.
     public var receivedAt: Duration
 
     public init(_ value: InterfaceAddress, receivedAt: Duration) {

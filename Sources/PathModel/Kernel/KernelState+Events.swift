@@ -4,11 +4,11 @@ internal import Addressing
 public import Netlink
 
 extension KernelState {
-    /// Takes one kernel event.
+    /// Applies one kernel event.
     /// - Parameters:
     ///   - event: The event.
     ///   - now: The time since boot at which it was read.
-    /// - Returns: What the event asks for, or `nil` when it tells nothing new.
+    /// - Returns: What the event requires, or `nil` when it changes nothing.
     public mutating func apply(_ event: KernelEvent, at now: Duration) -> Trigger? {
         switch event {
         case .link(let link):
@@ -52,7 +52,7 @@ extension KernelState {
             return Trigger(cause: .address, message: "RTM_DELADDR", index: address.index)
         case .neighbor(let neighbor, let removed):
             let key = NeighborKey(index: neighbor.index, address: neighbor.address)
-            // That a resolution begins again is not announced: a second failure tells of one.
+            // That a resolution begins again is not announced: a second failure implies one.
             let isChange = note(removed ? nil : neighbor, of: key)
             guard isChange || neighbors[key]?.isRival == true else { return nil }
             let message = removed ? "RTM_DELNEIGH" : "RTM_NEWNEIGH"
@@ -74,19 +74,19 @@ extension KernelState {
         }
     }
 
-    /// Takes the answer to a reading of one link that a trigger asked for.
+    /// Applies the reading of one link that a trigger requested.
     /// - Parameters:
     ///   - index: The link that was read.
     ///   - link: What the kernel says, or `nil` when it does not exist.
     ///   - now: The time since boot.
-    /// - Returns: Whether that was news.
+    /// - Returns: Whether that changed anything.
     public mutating func reread(_ index: Int, as link: Link?, at now: Duration) -> Bool {
         guard let link else { return remove(link: index) }
         return store(link, at: now)
     }
 
     /// Replaces everything with a full reading.
-    /// - Returns: What events had not told.
+    /// - Returns: What no event had announced.
     public mutating func replace(
         links newLinks: [Link],
         addresses newAddresses: [InterfaceAddress],
@@ -203,7 +203,7 @@ extension KernelState {
         return true
     }
 
-    /// Forgets the names that another link has not taken over.
+    /// Forgets the names that no other link has now.
     private mutating func forgetNames(of link: Link) {
         if indexes[link.name] == link.index { indexes[link.name] = nil }
         for name in link.alternativeNames where alternativeIndexes[name] == link.index {

@@ -9,7 +9,7 @@ public import Netlink
 /// kernel's own (rule S2).
 public struct KernelState: Sendable {
     public internal(set) var links: [Int: Link] = [:]
-    /// The addresses by the index of their interface, in the order they were told.
+    /// The addresses by the index of their interface, in the order they were reported.
     public internal(set) var addresses: [Int: [HeldAddress]] = [:]
     var indexes: [String: Int] = [:]
     /// The same for alternative names.
@@ -26,7 +26,7 @@ public struct KernelState: Sendable {
     var settling: [Int: Duration] = [:]
     /// The neighbours that an answer rests on.
     var neighbors: [NeighborKey: TrackedNeighbor] = [:]
-    /// Whether gateways in use are asked, so that one that answers is known to be there (rule S52).
+    /// Whether gateways in use are probed, so that one that answers is known to be there (rule S52).
     var probesGateways = false
     /// Interfaces whose link or addresses changed since dequeueTouched().
     var touched: Set<Int> = []
@@ -64,7 +64,7 @@ public struct KernelState: Sendable {
 
     public var hasTouched: Bool { !touched.isEmpty }
 
-    /// Interfaces whose link or addresses changed since this was last asked.
+    /// Interfaces whose link or addresses changed since the last call.
     public mutating func dequeueTouched() -> Set<Int> {
         guard !touched.isEmpty else { return [] }
         defer { touched = [] }
@@ -111,7 +111,7 @@ struct TrackedNeighbor: Hashable, Sendable {
     var isRival: Bool
     /// The kernel's entry; ``NeighborState/none`` without one.
     var state = NeighborState.none
-    /// The last verdict: whether it answered when it was last asked.
+    /// The last verdict: whether it answered the last probe.
     var answers: Bool?
     /// Its hardware address, as last known.
     var hardwareAddress: [UInt8] = []
@@ -122,9 +122,9 @@ struct TrackedNeighbor: Hashable, Sendable {
 }
 
 extension KernelState {
-    /// Watches these neighbours and forgets the others.
+    /// Tracks these neighbours and forgets the others.
     ///
-    /// With `probesGateways`, gateways are asked, so that one that answers is known to be there (rule S52).
+    /// With `probesGateways`, gateways are probed, so that one that answers is known to be there (rule S52).
     /// - Returns: Those whose entry has to be read.
     public mutating func track(_ dependencies: NeighborDependencies, probesGateways: Bool = false) -> [NeighborKey] {
         if self.probesGateways != probesGateways { neighbors = [:] }
@@ -154,8 +154,8 @@ extension KernelState {
     /// Those whose entry has to be read: new ones, and those behind a bridge that have another hardware address.
     public var unreadNeighbors: [NeighborKey] { neighbors.filter(\.value.isUnread).map(\.key) }
 
-    /// Whether a watched gateway answers: `false` when it did not answer when it was last asked; `true` only where gateways
-    /// are asked (rule S52); `nil` when unknown.
+    /// Whether a tracked gateway answers: `false` when it did not answer the last probe; `true` only where gateways
+    /// are probed (rule S52); `nil` when unknown.
     public func isReachable(_ key: NeighborKey) -> Bool? {
         guard let answers = neighbors[key]?.answers else { return nil }
         return answers && !probesGateways ? nil : answers
@@ -170,10 +170,10 @@ extension KernelState {
     /// The state of a monitored neighbour's entry.
     func neighborState(_ key: NeighborKey) -> NeighborState { neighbors[key]?.state ?? .none }
 
-    /// Takes one entry of the neighbour table; `nil` when there is none.
+    /// Applies one entry of the neighbour table; `nil` when there is none.
     ///
     /// An entry that is being resolved or was collected leaves the last verdict standing, so that a dead gateway does
-    /// not look alive while the kernel asks again.
+    /// not look alive while the kernel solicits again.
     /// - Returns: Whether an evaluation could come out differently.
     public mutating func note(_ neighbor: Neighbor?, of key: NeighborKey) -> Bool {
         guard var entry = neighbors[key] else { return false }
@@ -207,8 +207,8 @@ extension KernelState {
             || entry.isUnread
     }
 
-    /// Takes what a bridge learnt.
-    /// - Returns: Whether a watched neighbour moved to another port.
+    /// Applies what a bridge learnt.
+    /// - Returns: Whether a tracked neighbour moved to another port.
     mutating func note(_ learnt: BridgeEntry) -> Bool {
         var hasMoved = false
         for (key, entry) in neighbors where entry.hardwareAddress == learnt.hardwareAddress && entry.port != learnt.port
@@ -232,7 +232,7 @@ extension KernelState {
         return nil
     }
 
-    /// The bridge behind whose port a watched neighbour is, and that port; `nil` where there is none, or it is not known.
+    /// The bridge behind whose port a tracked neighbour is, and that port; `nil` where there is none or it is unknown.
     func bridgePort(of key: NeighborKey) -> (bridge: Link, port: Link)? {
         guard !bridges.isEmpty, let port = neighbors[key]?.port.flatMap({ links[$0] }),
             let bridge = bridge(below: key.index).flatMap({ links[$0] }), port.master == bridge.index
@@ -240,7 +240,7 @@ extension KernelState {
         return (bridge, port)
     }
 
-    /// The hardware addresses of watched neighbours behind bridges.
+    /// The hardware addresses of tracked neighbours behind bridges.
     public var bridgedAddresses: Set<[UInt8]> {
         guard !bridges.isEmpty else { return [] }
         return Set(neighbors.lazy.filter { bridge(below: $0.key.index) != nil }.map(\.value.hardwareAddress))

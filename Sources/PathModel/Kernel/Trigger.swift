@@ -1,6 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// Why the state is looked at (rule S44); the raw value is what events show.
+/// Why the state is evaluated (rule S44); the raw value is what events show.
 public enum CauseKind: String, Hashable, Sendable, CaseIterable {
     case initial
     case link
@@ -23,12 +23,12 @@ public struct Trigger: Hashable, Sendable {
     /// The kernel's name of the message, such as `RTM_NEWLINK`.
     public var message: String
     public var index: Int?
-    /// Links to read from the kernel at once, because it tells their new state late (rules S7, S14).
+    /// Links to read from the kernel at once, because it announces their new state late (rules S7, S14).
     public var reread: [Int]
     /// Whether the event may change a path; without it only `reread` counts.
     public var needsEvaluation: Bool
 
-    /// Describes a trigger; it asks for an evaluation unless told otherwise.
+    /// Describes a trigger; it requires an evaluation by default.
     public init(
         cause: CauseKind,
         message: String,
@@ -55,11 +55,11 @@ public struct StateDifference: Hashable, Sendable {
     /// Interfaces with other addresses; lifetimes do not count.
     public var changedAddresses: [Int] = []
 
-    /// How many interfaces differ in some way.
+    /// How many interfaces differ in anything.
     public var count: Int {
         addedLinks.count + removedLinks.count + Set(changedLinks).union(changedAddresses).subtracting(addedLinks).count
     }
-    /// Whether events had told everything.
+    /// Whether events had announced everything.
     public var isEmpty: Bool { count == 0 }
 
     /// Finds no difference.

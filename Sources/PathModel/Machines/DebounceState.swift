@@ -2,12 +2,12 @@
 
 /// Waits until a burst of triggers is over, but not for ever (rule S42).
 ///
-/// The first trigger opens a quiet window that further triggers extend, up to a cap: an unbounded wait would starve
-/// under churn, and a fixed one would delay bad news.
+/// The first trigger opens a quiet window that further triggers extend, up to a cap: an unbounded wait might never end
+/// under churn, and a fixed one would delay losses.
 public struct DebounceState: Hashable, Sendable {
     public enum Action: Hashable, Sendable {
         case idle
-        /// Look again after this time.
+        /// Check again after this time.
         case wait(Duration)
         case evaluate
     }
@@ -33,7 +33,7 @@ public struct DebounceState: Hashable, Sendable {
         last = now
     }
 
-    /// What to do at this moment; `.evaluate` closes the burst.
+    /// What to do now; `.evaluate` closes the burst.
     public mutating func next(at now: Duration) -> Action {
         guard let first else { return .idle }
         let deadline = min(last + quiet, first + cap)

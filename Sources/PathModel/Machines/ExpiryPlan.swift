@@ -1,14 +1,14 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// Plans looks at routes and addresses that run out, and warns before they do (rule S28).
+/// Plans checks of routes and addresses that expire, and warns before they do (rule S28).
 ///
-/// The kernel tells what remains, not what was promised: the plan takes the longest that it saw since the last refresh
+/// The kernel reports what remains, not what was granted: the plan uses the longest that it saw since the last refresh
 /// for the promise.
 public struct ExpiryPlan: Hashable, Sendable {
-    /// The kernel's clock may be late by this much; look only then.
+    /// The kernel's clock may be late by this much; check only then.
     public static let grace: Duration = .milliseconds(50)
 
-    /// The shortest time between two planned looks, should the kernel keep something past its end.
+    /// The shortest time between two planned checks, should the kernel keep something past its end.
     public static let pause: Duration = .milliseconds(250)
 
     private struct Promise: Hashable {
@@ -20,7 +20,7 @@ public struct ExpiryPlan: Hashable, Sendable {
 
     public init() {}
 
-    /// Adds the warning to a path whose route or address has a quarter of its time left or less, and plans the next look.
+    /// Adds the warning to a path whose route or address has at most a quarter of its time left; plans the next check.
     public mutating func apply(to evaluation: inout Evaluation, at now: Duration) {
         var kept: [Expiry.Subject: Promise] = [:]
         var next: [Duration] = []
@@ -48,7 +48,7 @@ public struct ExpiryPlan: Hashable, Sendable {
         evaluation.nextCheck = (next + [others].compactMap(\.self)).min().map { max($0, now + Self.pause) }
     }
 
-    /// What is left of the evaluator's own plan once its expiries are taken out.
+    /// What is left of the evaluator's own plan without its expiries.
     private func otherCheck(of evaluation: Evaluation) -> Duration? {
         guard let check = evaluation.nextCheck, !evaluation.expiries.contains(where: { $0.at == check }) else {
             return nil

@@ -4,9 +4,9 @@
 public struct FlapDamper: Hashable, Sendable {
     public enum Action: Hashable, Sendable {
         case publish
-        /// Tell also that flapping began, after this many changes.
+        /// Publish also that flapping began, after this many changes.
         case start(changes: Int)
-        /// It belongs to the flapping that was told, and is counted for its end.
+        /// Part of the flapping that was published; counted for its end.
         case suppress
     }
 
@@ -37,8 +37,8 @@ public struct FlapDamper: Hashable, Sendable {
         return .start(changes: times.count)
     }
 
-    /// Looks whether flapping is over.
-    /// - Returns: How many changes were folded, when it just ended; tell the path as it is now with it.
+    /// Checks whether flapping is over.
+    /// - Returns: How many changes were suppressed, when it just ended; publish the present path with it.
     public mutating func end(at now: Duration) -> Int? {
         forgetOld(at: now)
         guard let suppressed = suppressedChanges, times.count <= limit / 2 else { return nil }

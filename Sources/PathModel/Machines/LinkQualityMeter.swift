@@ -10,7 +10,7 @@ public enum LinkReading: Hashable, Sendable {
     case wired(megabits: Int, isFullDuplex: Bool)
 }
 
-/// Turns readings of one link into a quality that does not dither (rule S39).
+/// Derives from readings of one link a quality with hysteresis (rule S39).
 ///
 /// A signal has to pass a border by the hysteresis before the quality changes, and changes are at least 30 s apart.
 public struct LinkQualityMeter: Hashable, Sendable {
@@ -28,7 +28,7 @@ public struct LinkQualityMeter: Hashable, Sendable {
         self.holdTime = holdTime
     }
 
-    /// Takes a reading.
+    /// Records a reading.
     /// - Returns: The quality to publish now.
     public mutating func read(_ reading: LinkReading, at now: Duration) -> LinkQuality {
         let next = classify(reading)

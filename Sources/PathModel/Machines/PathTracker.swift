@@ -25,7 +25,7 @@ public struct PathTracker: Hashable, Sendable {
 
     public init() {}
 
-    /// Takes the path of an evaluation.
+    /// Records the path of an evaluation.
     /// - Returns: What to publish, or `nil` when nothing material changed: equal paths never follow each other.
     public mutating func update(_ path: Path, at now: Duration) -> PathChange? {
         guard let previous = current else {

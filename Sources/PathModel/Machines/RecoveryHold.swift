@@ -1,6 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// Holds back a recovery until it has lasted (rule S43); a loss is told at once.
+/// Holds back a recovery until it has lasted (rule S43); a loss is published at once.
 public struct RecoveryHold: Hashable, Sendable {
     /// For how long a recovery has to last; zero holds nothing back.
     public let duration: Duration
@@ -15,7 +15,7 @@ public struct RecoveryHold: Hashable, Sendable {
 
     public var isHolding: Bool { raw != damped }
 
-    /// Takes the path of an evaluation.
+    /// Applies the path of an evaluation.
     /// - Returns: The path to publish: the one before, while a recovery is held back.
     public mutating func update(_ path: Path, at now: Duration) -> Path {
         let before = damped

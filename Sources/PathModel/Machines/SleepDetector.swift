@@ -6,7 +6,7 @@ public struct SleepDetector: Hashable, Sendable {
     public let threshold: Duration
     private var gap: Duration?
 
-    /// Takes a gap of at least `threshold` for sleep.
+    /// Counts a gap of at least `threshold` as sleep.
     public init(threshold: Duration = .milliseconds(500)) {
         self.threshold = threshold
     }

@@ -152,7 +152,7 @@ extension Path {
         set { change { $0.underlyingTypes = newValue } }
     }
 
-    /// Things that work but deserve a look, in the order of the declaration.
+    /// Things that work but deserve attention, in the order of the declaration.
     public var warnings: [PathWarning] {
         get { box.fields.warnings }
         set { change { $0.warnings = newValue } }
@@ -178,7 +178,7 @@ struct PathFields: Hashable, Sendable {
 /// Parts that never change: whoever copies a path shares them, and their identity is worked out once.
 final class PathBox: Sendable {
     let fields: PathFields
-    /// The identity; zero until somebody asks for it.
+    /// The identity; zero until first used.
     private let hash = Atomic<UInt64>(0)
 
     init(_ fields: PathFields) {
@@ -198,7 +198,7 @@ final class PathBox: Sendable {
 public enum PathStatus: String, Hashable, Sendable, CaseIterable {
     case satisfied
     case unsatisfied
-    /// They do not, and something can be brought up on demand (rule S23).
+    /// They do not, and something could be activated (rule S23).
     case requiresConnection
 }
 
@@ -206,7 +206,7 @@ public enum PathStatus: String, Hashable, Sendable, CaseIterable {
 public enum UnsatisfiedReason: String, Hashable, Sendable, CaseIterable {
     /// There is no interface besides loopback.
     case noInterface = "no_interface"
-    /// The interface was taken down by the administrator.
+    /// The administrator set the interface down.
     case linkDown = "link_down"
     /// The cable is out, or the peer is down.
     case noCarrier = "no_carrier"
@@ -219,7 +219,7 @@ public enum UnsatisfiedReason: String, Hashable, Sendable, CaseIterable {
     case noAddress = "no_address"
     /// The only address is still being checked for duplicates.
     case dadPending = "dad_pending"
-    /// The interface came up moments ago and may still get an address (rule S23).
+    /// The interface came up just now and may still get an address (rule S23).
     case configuring = "configuring"
     /// No default route (`ENETUNREACH`).
     case noDefaultRoute = "no_default_route"
@@ -254,9 +254,9 @@ public struct ReasonSubject: Hashable, Sendable {
     public var table: UInt32?
     /// Another interface that would work, for `preferredRouteLinkDown`.
     public var alternative: String?
-    /// The unmet demand, for `policy`, such as `require_vpn`.
+    /// The unmet requirement, for `policy`, such as `require_vpn`.
     public var requirement: String?
-    /// What stands in the way, where the reason alone would mislead.
+    /// The obstacle, where the reason alone would mislead.
     public var obstacle: Obstacle?
     /// The Wi-Fi of the interface, when it has some.
     public var radio: Radio?
@@ -272,7 +272,7 @@ public struct ReasonSubject: Hashable, Sendable {
     public enum Obstacle: Hashable, Sendable {
         /// Packets from this address are refused, by a rule or a route for it; others are not.
         case source(IPAddress)
-        /// The reason holds for what carries this interface, which the subject names if it is known: the way of a tunnel's
+        /// The reason holds for what carries this interface, which the subject names if known: the route of a tunnel's
         /// own packets, or the port of a bridge behind which the router is.
         case lower(of: String)
         /// No route leads to the remote end of this tunnel.
@@ -299,7 +299,7 @@ public struct ReasonSubject: Hashable, Sendable {
         case notForwarding(of: String, BridgePortState)
         /// Another machine has this address too (RFC 4862 section 5.4).
         case duplicate(IPAddress)
-        /// The interface has no address of its own to look for IPv6 neighbours with.
+        /// The interface has no address of its own to solicit IPv6 neighbours with.
         case noLinkLocal
         /// Replies arrive in this VRF, and sockets outside of it do not receive them.
         case repliesStay(in: String)
@@ -309,7 +309,7 @@ public struct ReasonSubject: Hashable, Sendable {
         case noRouteInVRF(String)
         /// A tunnel refuses what the table sends into it.
         case tunnel(TunnelRefusal)
-        /// No rule leads to the table of local addresses, so that nothing that comes to this address is taken.
+        /// No rule leads to the table of local addresses, so that packets to this address are not delivered.
         case noLocalTable(IPAddress)
         /// Replies to this address arrive where the route back to their source does not lead, and are dropped (`rp_filter` 1).
         case reversePathFilter(IPAddress)
@@ -367,7 +367,7 @@ public struct FamilyPath: Hashable, Sendable {
     /// The routers in use; empty on point-to-point links.
     public var gateways: [Gateway]
     public var source: IPAddress
-    /// The addresses of packets that take other nexthops of a multipath route (rule S31).
+    /// The addresses of packets that use other nexthops of a multipath route (rule S31).
     public var otherSources: [IPAddress]
     /// Whether the route has no router on a link where each destination has to answer ARP or Neighbor Solicitation itself.
     public var isOnLink: Bool
@@ -398,10 +398,10 @@ public struct Gateway: Hashable, Sendable {
     /// Its address, with the interface as scope when it is link-local.
     public var address: ScopedAddress
     public var interface: String
-    /// The family of the packets it takes (the address may be of the other one, RFC 8950).
+    /// The family of the packets it routes (the address may be of the other one, RFC 8950).
     public var family: AddressFamily
     public var metric: UInt32
-    /// Whether it answers: `false` when it did not answer when it was last asked; `true` only where gateways are asked
+    /// Whether it answers: `false` when it did not answer the last probe; `true` only where gateways are probed
     /// (rule S52).
     public var isReachable: Bool?
 
@@ -457,7 +457,7 @@ public enum LinkQuality: String, Hashable, Sendable, CaseIterable {
     case good
 }
 
-/// Something that works but deserves a look.
+/// Something that works but deserves attention.
 public enum PathWarning: String, Hashable, Sendable, CaseIterable {
     /// A nexthop of a multipath route is dead (rule S31).
     case degraded
@@ -475,7 +475,7 @@ public enum PathWarning: String, Hashable, Sendable, CaseIterable {
     case redundancyLost = "redundancy_lost"
     /// A gateway in use does not answer ARP or Neighbor Solicitation, or, on a link without one, no destination (rule S52).
     case gatewayUnresolved = "gateway_unresolved"
-    /// UDP datagrams that no connect(2) went before leave in another way than connections, or alone (rule S20).
+    /// UDP datagrams that no connect(2) went before use another route than connections, or leave alone (rule S20).
     case datagramsDiffer = "datagrams_differ"
     /// A packet filter or an IPsec policy refuses datagrams of this process, and perhaps more (rule S55).
     case datagramsRefused = "datagrams_refused"

@@ -224,7 +224,7 @@ extension OutputObstacle {
         }
     }
 
-    /// Where to look.
+    /// What to inspect.
     var hint: String {
         switch self {
         case .ipsecPolicy: "`ip xfrm policy`"

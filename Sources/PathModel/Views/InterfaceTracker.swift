@@ -2,15 +2,15 @@
 
 /// The views of all interfaces as they were last published.
 ///
-/// Only interfaces that were touched are looked at again, so that thousands of idle ones cost nothing.
+/// Only interfaces that were touched are compared again, so that thousands of idle ones cost nothing.
 public struct InterfaceTracker: Sendable {
     /// The views by index, ignored interfaces included.
     public private(set) var views: [Int: InterfaceView] = [:]
 
     public init() {}
 
-    /// Looks at the interfaces that were touched.
-    /// - Returns: What to tell, by rising index.
+    /// Compares the interfaces that were touched.
+    /// - Returns: What to publish, by rising index.
     public mutating func update(_ touched: Set<Int>, classifier: InterfaceClassifier) -> [ModelChange] {
         var changes: [ModelChange] = []
         for index in touched.sorted() {
@@ -21,7 +21,7 @@ public struct InterfaceTracker: Sendable {
         return changes
     }
 
-    /// Looks at every interface, as after a new configuration or a full reading.
+    /// Compares every interface, as after a new configuration or a full reading.
     public mutating func updateAll(classifier: InterfaceClassifier) -> [ModelChange] {
         update(Set(views.keys).union(classifier.state.links.keys), classifier: classifier)
     }

@@ -1,6 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// One thing that changed between two snapshots, as an event tells it.
+/// One thing that changed between two snapshots, as an event reports it.
 public enum ModelChange: Hashable, Sendable {
     /// An interface appeared, or stopped being ignored.
     case interfaceAdded(InterfaceView)

@@ -10,7 +10,7 @@ public struct MulticastLinkView: Hashable, Sendable {
 }
 
 extension InterfaceClassifier {
-    /// The interfaces on which services are looked for and offered, by rising index: up with a carrier, able to multicast,
+    /// The interfaces for browsing and advertising services, by rising index: up with a carrier, able to multicast,
     /// neither loopback nor a port nor on the ignore list, and wanted.
     public func multicastLinks(where isWanted: (Link) -> Bool = { _ in true }) -> [MulticastLinkView] {
         state.links.values.sorted { $0.index < $1.index }.compactMap { link in

@@ -2,11 +2,11 @@
 
 internal import Addressing
 
-/// Finds what changed between two snapshots; ignored interfaces are not told.
+/// Finds what changed between two snapshots; ignored interfaces are left out.
 public enum SnapshotDiff {
     /// What became of one interface.
     ///
-    /// Refreshed lifetimes are no change (rule S27), nor are counters. An interface that becomes ignored is told once
+    /// Refreshed lifetimes and counters are no change (rule S27). An interface that becomes ignored is reported once
     /// more, by that field.
     /// - Parameters:
     ///   - previous: The view before; `nil` when it did not exist.
