@@ -6,11 +6,11 @@ internal import PathModel
 
 /// The running kernel's table for one evaluation after another.
 ///
-/// An evaluation mostly asks what the one before it asked, so those questions are asked anew in one request with its
-/// first one. Every answer is the kernel's of this very moment and serves one question; whatever else is asked goes to the
+/// An evaluation mostly repeats the lookups of the one before it, so those are sent again in one request with its
+/// first one. Every answer is the kernel's present one and serves one lookup; whatever else is looked up goes to the
 /// kernel by itself.
 final class AnticipatingTable: ForwardingTable {
-    /// More questions than this are asked one by one: their answers might not fit the socket's buffer.
+    /// More lookups than this are sent one by one: their answers might not fit the socket's buffer.
     static let most = 64
 
     private let kernel: LiveKernel
@@ -19,7 +19,7 @@ final class AnticipatingTable: ForwardingTable {
     /// Whether the evaluation rests on lookups and on what is kept until a change of it is announced, and on nothing else.
     private var isLookupsOnly = false
 
-    /// Asks `kernel` what is expected, and `table` whatever else there is.
+    /// Queries `kernel` for the expected lookups, and `table` for others.
     init(_ kernel: LiveKernel, _ table: KernelTable) {
         self.kernel = kernel
         self.table = table
@@ -93,14 +93,14 @@ private struct Plan {
     private var answers: [Result<RouteAnswer, RouteFailure>?] = []
     /// What the kernel answers to the same questions after an evaluation.
     private var repeated: [Result<RouteAnswer, RouteFailure>?] = []
-    /// What was asked in this evaluation, once it was something else than expected.
+    /// The lookups of this evaluation, once one of them was not expected.
     private var requested: [RouteQuery]?
     /// The indices of answers that were used in another order than expected.
     private var used: Set<Int> = []
     private var hasBegun = false
     private var next = 0
 
-    /// Asks everything that is expected, once in an evaluation.
+    /// Sends all expected lookups, once in an evaluation.
     mutating func begin(querying kernel: LiveKernel) {
         guard !hasBegun else { return }
         hasBegun = true
@@ -155,7 +155,7 @@ private struct Plan {
         return abs(old - new) < 1
     }
 
-    /// Takes the answer to a question; `nil` when it was not expected.
+    /// Dequeues the answer to a lookup; `nil` when it was not expected.
     mutating func dequeue(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure>? {
         // Mostly it is the next one in the order.
         if requested == nil, next < answers.count, expected.queries[next] == query, let answer = answers[next] {

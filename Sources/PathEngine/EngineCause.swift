@@ -3,7 +3,7 @@
 public import LinuxIO
 public import PathModel
 
-/// Why the engine looked: the first sign of the burst that led to an update (rule S44).
+/// Why the engine evaluated: the first trigger of the burst that led to an update (rule S44).
 public struct EngineCause: Hashable, Sendable {
     public var kind: CauseKind
     /// Who gave it: `rtnetlink`, a provider's name, or `timer`.

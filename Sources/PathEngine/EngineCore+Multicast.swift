@@ -5,7 +5,7 @@ public import Netlink
 internal import PathModel
 
 extension EngineCore {
-    /// Those of the interfaces on which services can be looked for that are wanted.
+    /// The wanted interfaces among those on which services can be browsed for.
     public func multicastInterfaces(where isWanted: (Link) -> Bool = { _ in true }) -> [MulticastInterface] {
         classifier.multicastLinks(where: isWanted).map { view in
             MulticastInterface(

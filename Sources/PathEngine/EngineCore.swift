@@ -5,7 +5,7 @@ public import LinuxIO
 public import Netlink
 public import PathModel
 
-/// The pure part of the engine: kernel events, provider facts and moments in; updates and deadlines out.
+/// The pure part of the engine: kernel events, provider facts and times in; updates and deadlines out.
 ///
 /// It is the same for the running kernel and for a recording, which is why a recorded bug becomes a test.
 public struct EngineCore: Sendable {
@@ -16,7 +16,7 @@ public struct EngineCore: Sendable {
     /// The monitors by name, `default` first.
     public private(set) var monitors: [MonitorState]
     public private(set) var evaluations: UInt64 = 0
-    /// When to evaluate again even if nothing is heard, as time since boot (rule S28).
+    /// When to evaluate again even without an event, as time since boot (rule S28).
     public private(set) var nextCheck: Duration?
     /// Grows with every change of a link or an address, whether or not an answer rests on it.
     public private(set) var linkRevision: UInt64 = 0
@@ -69,8 +69,8 @@ public struct EngineCore: Sendable {
 // MARK: - What comes in
 
 extension EngineCore {
-    /// Takes notifications of the kernel.
-    /// - Returns: Links to read at once, because the kernel tells their new state late (rules S7, S14).
+    /// Applies notifications of the kernel.
+    /// - Returns: Links to read at once, because the kernel announces their new state late (rules S7, S14).
     public mutating func apply(_ batch: EventBatch) -> [Int] {
         var reread: [Int] = []
         for notice in batch.notices {
@@ -91,14 +91,14 @@ extension EngineCore {
         return reread
     }
 
-    /// Takes the answer to a reading that ``apply(_:)`` asked for.
+    /// Applies a reading that ``apply(_:)`` requested.
     public mutating func reread(_ index: Int, as link: Link?, cause: EngineCause, at now: Duration) {
         guard state.reread(index, as: link, at: now) else { return }
         linkRevision += 1
         trigger(cause, at: now)
     }
 
-    /// Takes new facts of the providers; before the first look they are part of it.
+    /// Applies new facts of the providers; before the first evaluation they are part of it.
     public mutating func apply(_ facts: ProviderFacts, cause: EngineCause, at now: Duration) {
         guard facts != self.facts else { return }
         self.facts = facts
@@ -120,8 +120,8 @@ extension EngineCore {
         for position in monitors.indices { monitors[position].slept(until: now) }
     }
 
-    /// Takes a full reading of links and addresses.
-    /// - Returns: What events had not told.
+    /// Applies a full reading of links and addresses.
+    /// - Returns: What no event had announced.
     public mutating func replace(
         links: [Link],
         addresses: [InterfaceAddress],
@@ -132,10 +132,10 @@ extension EngineCore {
         return difference
     }
 
-    /// Takes new settings; monitors that did not change keep their history.
+    /// Applies new settings; monitors that did not change keep their history.
     public mutating func apply(_ settings: EngineSettings, cause: EngineCause, at now: Duration) {
         let probesGateways = settings.gatewayInterval != nil
-        // What was found out by asking is not known to who does not ask, and the other way round.
+        // Verdicts of probes do not count without probes, nor the reverse.
         if probesGateways != (self.settings.gatewayInterval != nil) {
             _ = state.track(NeighborDependencies(), probesGateways: probesGateways)
         }
@@ -146,7 +146,7 @@ extension EngineCore {
         if evaluations > 0 { trigger(cause, at: now) }
     }
 
-    /// Notes a sign of a change; the first one of a burst is what events name as its cause.
+    /// Notes a trigger; the first one of a burst is what events name as its cause.
     public mutating func trigger(_ cause: EngineCause, at now: Duration) {
         if self.cause == nil { self.cause = cause }
         debounce.trigger(at: now)
@@ -210,11 +210,11 @@ extension EngineCore {
         return .wait(check - now)
     }
 
-    /// Asks the kernel's table and compares with what was published.
+    /// Queries the kernel's table and compares with what was published.
     ///
     /// - Parameters:
     ///   - table: The forwarding table.
-    ///   - clock: What the time is; also how long the evaluation took.
+    ///   - clock: What the time is; also measures the evaluation.
     ///   - neighbor: Reads the entry of a neighbour that is monitored from now on, and behind which port of a bridge it is.
     ///   - link: Reads a link whose last message is out of date; `nil` when it cannot be read.
     /// - Returns: What to publish; `nil` when nothing material changed.

@@ -6,13 +6,13 @@ public struct EngineSettings: Hashable, Sendable {
     public var policy: PathPolicy
     /// How long it has to be quiet before a change is published (rule S42).
     public var quiet: Duration
-    /// The longest wait after the first sign of a change (rule S42).
+    /// The longest wait after the first trigger (rule S42).
     public var cap: Duration
-    /// How often everything is read again without a sign; zero never (rule S9).
+    /// How often everything is read again without a trigger; zero never (rule S9).
     public var auditInterval: Duration
     /// For how long a recovered path must last before it is published; zero at once (rule S43).
     public var recoveryHold: Duration
-    /// How often gateways are asked whether they are there; `nil` never (rule S52).
+    /// How often gateways are probed; `nil` never (rule S52).
     public var gatewayInterval: Duration?
 
     /// The settings of an empty configuration.

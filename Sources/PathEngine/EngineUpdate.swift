@@ -2,7 +2,7 @@
 
 public import PathModel
 
-/// One material change, complete: everything that became different at one moment, and why.
+/// One material change, complete: everything that changed at once, and why.
 public struct EngineUpdate: Hashable, Sendable {
     public struct MonitorChange: Hashable, Sendable {
         public var monitor: String
@@ -20,12 +20,12 @@ public struct EngineUpdate: Hashable, Sendable {
     public var evaluation: Duration
     /// When it was evaluated, as time since boot.
     public var at: Duration
-    /// Whether this is the first look after the start.
+    /// Whether this is the first evaluation after the start.
     public var isFirst: Bool
 
     /// Gateways and name servers of the default path: what became different with it.
     ///
-    /// Worked out when it is asked for, which is after the path itself was told.
+    /// Computed when read: the path itself is published first.
     public var consequences: [ModelChange] {
         guard let change = paths.first(where: { $0.monitor == MonitorPolicy.standardName })?.change,
             let previous = change.previous

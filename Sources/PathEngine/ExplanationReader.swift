@@ -14,7 +14,7 @@ public enum ExplanationReader {
         return configuration
     }
 
-    /// The name servers to ask: none where no file names one and nothing on this machine answers in their place.
+    /// The name servers to query: none where no file names one and nothing on this machine answers in their place.
     public static func usedServers(at path: String) -> [DNSServer] {
         let configuration = nameServers(at: path)
         let isMeant = ResolverFile.namesServer(at: path) || configuration.servedHere.contains(where: \.isLoopback)
@@ -31,9 +31,9 @@ public enum ExplanationReader {
 
     /// Reads links, addresses, rules, nexthops, neighbours, and the routes that explain a refusal.
     ///
-    /// Of a full table only the first entries are read; what is missed then is told less precisely, never wrongly.
+    /// Of a full table only the first entries are read; what is missed then is reported less precisely, never wrongly.
     /// - Parameters:
-    ///   - kernel: Whom to ask.
+    ///   - kernel: The source of all facts.
     ///   - policy: What the operator decided.
     ///   - dns: The name servers.
     ///   - uid: The user whose packets are in question.

@@ -2,12 +2,12 @@
 
 internal import PathModel
 
-/// Decides when which gateways are asked whether they are there (rule S52): new ones at once, all of them every
+/// Schedules probes of gateways (rule S52): of new ones at once, of all of them every
 /// `interval`.
 struct GatewaySchedule: Hashable, Sendable {
-    /// The time between two questions; `nil` asks nobody.
+    /// The time between two probes; `nil` sends none.
     let interval: Duration?
-    /// When to ask all of them next, as time since boot.
+    /// When to probe all of them next, as time since boot.
     private(set) var due: Duration?
     private var known: Set<NeighborKey> = []
 
@@ -16,8 +16,8 @@ struct GatewaySchedule: Hashable, Sendable {
         self.interval = interval.map { max($0, .milliseconds(100)) }
     }
 
-    /// Takes the gateways in use.
-    /// - Returns: Those to ask at once, because they are new.
+    /// Applies the gateways in use.
+    /// - Returns: Those to probe at once, because they are new.
     mutating func track(_ gateways: Set<NeighborKey>, at now: Duration) -> Set<NeighborKey> {
         guard let interval else { return [] }
         let new = gateways.subtracting(known)
@@ -30,7 +30,7 @@ struct GatewaySchedule: Hashable, Sendable {
         return new
     }
 
-    /// The gateways to ask at this moment; those that were new meanwhile are asked again.
+    /// The gateways to probe now; those that were new meanwhile are probed again.
     mutating func dequeueDue(at now: Duration) -> Set<NeighborKey> {
         guard let interval, let due, now >= due else { return [] }
         self.due = now + interval

@@ -7,15 +7,15 @@ public import PathModel
 
 /// The forwarding table of a kernel.
 ///
-/// Look-ups are asked each time. What an answer rests on beside them (default routes, rules, whether packets are
-/// refused) is kept until ``outdate(by:)`` or ``outdate()`` says that something may have become of it, so that everybody
-/// who shares the table asks for it once. Confined to one thread.
+/// Lookups are sent each time. What an answer rests on beside them (default routes, rules, whether packets are
+/// refused) is kept until ``outdate(by:)`` or ``outdate()`` says that it may have changed, so that all who share
+/// the table read it once. Confined to one thread.
 public final class KernelTable: ForwardingTable {
     private let source: any KernelSource
     private var defaults: [DefaultsKey: [RouteAnswer]] = [:]
     /// Those of which something may have become since they were read.
     private var staleDefaults: Set<DefaultsKey> = []
-    /// Those that the last answer asked for; others are forgotten.
+    /// Those that the last answer needed; others are forgotten.
     private var queriedDefaults: Set<DefaultsKey> = []
     private var knownRules: [PolicyRule]?
     private var rulesMatchTransport = false
@@ -65,7 +65,7 @@ public final class KernelTable: ForwardingTable {
     /// How many routes of a table are read.
     static let most = 10_000
 
-    /// Asks `source`.
+    /// Queries `source`.
     public init(_ source: any KernelSource) {
         self.source = source
     }
@@ -160,7 +160,7 @@ public final class KernelTable: ForwardingTable {
     /// Default routes may have come, gone or run out.
     func outdateDefaultRoutes() { staleDefaults = Set(defaults.keys) }
 
-    /// Asks where a packet would go.
+    /// Looks up where a packet would go.
     public func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure> {
         source.lookup(query)
     }

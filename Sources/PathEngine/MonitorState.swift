@@ -15,11 +15,11 @@ public struct MonitorState: Hashable, Sendable {
         let path: Path
         /// What to publish, if anything.
         let change: PathChange?
-        /// Whether an event tells the change.
+        /// Whether an event reports the change.
         let flapping: FlapDamper.Action
         /// How many changes an event was withheld of, when the flapping just ended.
         let suppressed: Int?
-        /// When to evaluate again even if nothing is heard.
+        /// When to evaluate again even without an event.
         let nextCheck: Duration?
     }
 
@@ -34,7 +34,7 @@ public struct MonitorState: Hashable, Sendable {
     /// Forgets the changes before a sleep.
     mutating func slept(until now: Duration) { damper.slept(until: now) }
 
-    /// Takes an evaluation: plans its expiry, holds a recovery back, and counts changes.
+    /// Applies an evaluation: plans its expiry, holds a recovery back, and counts changes.
     mutating func apply(_ evaluation: Evaluation, hold duration: Duration, at now: Duration) -> Outcome {
         var evaluation = evaluation
         plan.apply(to: &evaluation, at: now)
@@ -49,7 +49,7 @@ public struct MonitorState: Hashable, Sendable {
 }
 
 extension Duration? {
-    /// The earlier of two moments, of which there may be only one or none.
+    /// The earlier of two times, of which there may be only one or none.
     func earlier(_ other: Duration?) -> Duration? {
         guard let self else { return other }
         return other.map { Swift.min(self, $0) } ?? self

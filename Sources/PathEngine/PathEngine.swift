@@ -5,7 +5,7 @@ public import LinuxIO
 public import Netlink
 public import PathModel
 
-/// Follows the running kernel: hears it, asks it, and reports each material change, on one event loop.
+/// Follows the running kernel: receives notifications, queries it, and reports each material change, on one event loop.
 ///
 /// Confined to the loop's thread. A kernel message becomes an update in one synchronous call when the debounce is zero.
 public final class PathEngine {
@@ -13,18 +13,18 @@ public final class PathEngine {
     public enum Event {
         /// Everything was read for the first time, and not evaluated yet: facts about it can be part of the first update.
         case firstReading
-        /// A material change, the first look included.
+        /// A material change, the first evaluation included.
         case update(EngineUpdate)
         /// A batch of notifications before it is evaluated.
         case notices(EventBatch)
         /// A link or an address changed after the first reading, that of an ignored interface included, as soon as the
-        /// kernel told it: changes that follow within 50 ms are told together.
+        /// kernel announced it: changes that follow within 50 ms are published together.
         case links
-        /// Everything was read again after messages were lost: how long that took, and what it found.
+        /// Everything was read again after messages were lost: the duration, and what it found.
         case resync(duration: Duration, found: StateDifference)
         /// The machine woke up after sleeping this long (rule S49).
         case resume(slept: Duration)
-        /// Everything was read again without a sign (rule S9).
+        /// Everything was read again without a trigger (rule S9).
         case audit
     }
 
@@ -49,7 +49,7 @@ public final class PathEngine {
     private var readingCauses: [(cause: EngineCause, since: Duration)] = []
     /// Whether time alone is among them.
     private var isTimedReading = false
-    /// Whether the reading under way may have begun too early.
+    /// Whether the present reading may have begun too early.
     private var mustReadAgain = false
     /// Since when notifications are missing that nothing read makes up for yet, as time since boot.
     private var incompleteSince: Duration?
@@ -59,7 +59,7 @@ public final class PathEngine {
     private var timer: (handle: EventLoop.Timer, deadline: Duration)?
     private var linkPacer = ChangePacer()
     private var linkTimer: EventLoop.Timer?
-    /// Of which state ``Event/links`` told.
+    /// Which state ``Event/links`` last published.
     private var publishedRevision: UInt64 = 0
 
     /// Opens the netlink sockets in the network namespace of the calling thread.
@@ -84,7 +84,7 @@ public final class PathEngine {
     /// Reads everything, on whatever thread.
     typealias Reader = @Sendable () throws(NetlinkError) -> KernelReading
 
-    /// As above, with ways of its own to the kernel's notifications and to what it has.
+    /// As above, with a reader and a monitor of the caller's.
     init(
         loop: EventLoop,
         settings: EngineSettings,
@@ -112,7 +112,7 @@ public final class PathEngine {
         audit = AuditSchedule(interval: Self.auditInterval(settings, isPolling: monitor == nil))
     }
 
-    /// How often to look without notifications (rule S50).
+    /// How often to read everything without notifications (rule S50).
     public static let pollInterval = Duration.seconds(10)
 
     private static func auditInterval(_ settings: EngineSettings, isPolling: Bool) -> Duration {
@@ -124,7 +124,7 @@ public final class PathEngine {
     /// Whether there are no notifications, so that everything is read every ten seconds (rule S50).
     public var isPolling: Bool { monitor == nil }
 
-    /// How often an audit found something that no event had told (rule S9).
+    /// How often an audit found something that no event had announced (rule S9).
     public var silentChanges: Int { audit.silentChanges }
 
     /// What the kernel said so far, counted.
@@ -205,7 +205,7 @@ public final class PathEngine {
         readAll(because: cause(.resume, source: "logind"), since: clock.boot)
     }
 
-    // MARK: - Hearing
+    // MARK: - Notifications
 
     private func handle(_ batch: EventBatch) {
         _ = notice(at: batch.boot)
@@ -265,7 +265,7 @@ public final class PathEngine {
     /// Reads everything on a thread of its own, then evaluates: while many interfaces go down, anywhere on the machine, the
     /// kernel holds up such questions for seconds.
     ///
-    /// What it tells meanwhile is heard afterwards.
+    /// Notifications that arrive meanwhile are handled afterwards.
     /// - Parameters:
     ///   - cause: Why.
     ///   - since: Since when, as time since boot, something may have been different.
@@ -281,7 +281,7 @@ public final class PathEngine {
         beginReading()
         monitor?.pause()
         do {
-            // A recorder is told of every question, on this thread.
+            // A recorder records every request, on this thread.
             if kernel.recorder != nil { throw Errno.again }
             try loop.offload { [reader] in
                 Result(catching: reader)
@@ -362,7 +362,7 @@ public final class PathEngine {
         publishLinks()
     }
 
-    /// - Returns: Whether to look again at once.
+    /// - Returns: Whether to evaluate again at once.
     private func evaluateOnce() -> Bool {
         let due = core.due(at: clock.boot)
         if due.isConfirmable, expecting.givesSameAnswers() {
@@ -377,7 +377,7 @@ public final class PathEngine {
             (try? kernel.link(index: $0)) ?? nil
         }
         expecting.end()
-        // What changed is told first; what follows from having looked can wait.
+        // The change is published first; what follows from the evaluation can wait.
         if let update { publish(.update(update)) }
         guard isStarted else { return false }
         let mayFollow = table.readDefaultRoutes()
@@ -426,7 +426,7 @@ public final class PathEngine {
         core.isPending || isReading ? nil : audit.due.earlier(rereadAt)
     }
 
-    /// Arms the one timer for the earliest of `delay`, the next look and the next question to gateways.
+    /// Arms the one timer for the earliest of `delay`, the next reading and the next probe of gateways.
     private func arm(after delay: Duration?) {
         let now = clock.boot
         let deadline = delay.map { now + $0 }.earlier(readingDue).earlier(gateways.due)
@@ -461,12 +461,12 @@ public final class PathEngine {
                 continue
             }
             // Without the privilege, and for an entry of another program, a packet to nobody has the same effect; when
-            // it cannot be sent, others tell why.
+            // it cannot be sent, others report why.
             try? DiscardDatagram.send(to: key.address, index: key.index)
         }
     }
 
-    /// Finds out whether the machine slept since the last look (rule S49).
+    /// Detects whether the machine slept since the last call (rule S49).
     private func notice(at now: Duration) -> Bool {
         guard let slept = sleep.observe(boot: now, awake: clock.awake) else { return false }
         core.slept(until: now)

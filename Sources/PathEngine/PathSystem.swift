@@ -5,7 +5,7 @@ public import Netlink
 internal import PathModel
 public import Providers
 
-/// The path of this machine with everything that tells of it: the kernel's engine, the providers, and what they ask of one
+/// The path of this machine with its sources: the kernel's engine, the providers, and what they need of one
 /// another.
 ///
 /// Confined to the loop's thread. The daemon stands on one, and so do the programs that import `Network`.
@@ -44,7 +44,7 @@ public final class PathSystem {
 
     public var core: EngineCore { engine.core }
 
-    /// Starts the providers, reads everything, and tells what happens from then on, the first look included.
+    /// Starts the providers, reads everything, and publishes changes from then on, the first evaluation included.
     /// - Throws: ``NetlinkError`` when the kernel does not let itself be read.
     public func start(_ handler: @escaping (PathEngine.Event) -> Void) throws(NetlinkError) {
         providers.onChange = { [unowned engine] facts, cause in engine.apply(facts, from: cause) }
@@ -86,7 +86,7 @@ public final class PathSystem {
         }
     }
 
-    /// Asks the providers about new interfaces, at most once a second: a storm of links must not become one of questions.
+    /// Queries the providers about new interfaces, at most once a second, however many links change.
     private func scheduleRefresh() {
         guard refreshTimer == nil, !isStopped else { return }
         refreshTimer = loop.schedule(after: .seconds(1)) { [unowned self] in

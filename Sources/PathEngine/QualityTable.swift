@@ -27,7 +27,7 @@ struct QualityTable: Hashable, Sendable {
     }
 
     private mutating func read(_ facts: ProviderFacts, at now: Duration) -> [Int: LinkQuality] {
-        // The rule where no device tells.
+        // The usual case: no device reports a quality.
         if facts.cellular.isEmpty && facts.wireless.isEmpty && facts.wired.isEmpty && meters.isEmpty {
             return Dictionary()
         }

@@ -19,7 +19,7 @@ public final class ReplayClock: TimeSource {
 
     /// Time since the boot of the recorded machine.
     public var boot: Duration { now.withLock { $0 } }
-    /// The same: a recording does not tell when its machine slept.
+    /// The same: a recording does not contain sleep.
     public var awake: Duration { boot }
     public var wall: WallTime { origin + boot }
 

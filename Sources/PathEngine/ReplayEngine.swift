@@ -8,7 +8,7 @@ public import PathModel
 ///
 /// What providers knew is not part of a recording, and neither is sleep; everything the kernel said is.
 public final class ReplayEngine {
-    /// Called with every material change, the first look included.
+    /// Called with every material change, the first evaluation included.
     public var onUpdate: (EngineUpdate) -> Void = { _ in }
     /// Called after lost messages made a full reading necessary, with what it found.
     public var onResync: (StateDifference) -> Void = { _ in }
@@ -88,7 +88,7 @@ public final class ReplayEngine {
         kernel.now = clock.boot
     }
 
-    // MARK: - Hearing
+    // MARK: - Notifications
 
     private func apply(_ step: RecordedKernel.Step) {
         switch step {
@@ -99,7 +99,7 @@ public final class ReplayEngine {
     }
 
     private func handle(_ batch: EventBatch) {
-        // What was read together with the news of a loss was thrown away.
+        // What was read together with the report of a loss was discarded.
         guard kernel.nextLoss != batch.boot, resyncAt == nil else { return }
         table.outdate(by: batch)
         for index in core.apply(batch) {
@@ -154,7 +154,7 @@ public final class ReplayEngine {
         if evaluateOnce() { _ = evaluateOnce() }
     }
 
-    /// - Returns: Whether to look again at once.
+    /// - Returns: Whether to evaluate again at once.
     private func evaluateOnce() -> Bool {
         if core.isChangeDue(at: clock.boot) { table.outdateRoutes() }
         if core.isCheckDue(at: clock.boot) { table.outdateDefaultRoutes() }
