@@ -1,6 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// Why the kernel could not be asked, or did not answer.
+/// Why a request to the kernel failed.
 public enum NetlinkError: Error, Hashable, Sendable {
     /// No socket: `step` failed with the positive errno `code`.
     case noSocket(step: String, code: Int32)
@@ -11,10 +11,10 @@ public enum NetlinkError: Error, Hashable, Sendable {
     /// The kernel did not answer within the limit.
     case timedOut(request: MessageType)
     case malformedAnswer(request: MessageType)
-    /// The recording in place of the kernel has no answer to this.
+    /// The recording that replaces the kernel has no answer to this.
     case notRecorded(request: MessageType)
 
-    /// Whether the kernel, or a sandbox in its place, has no notifications to join.
+    /// Whether the kernel, or a sandbox that replaces it, has no notifications to join.
     public var isWithoutNotifications: Bool {
         if case .noSocket(let step, _) = self { step.hasPrefix("NETLINK_ADD_MEMBERSHIP") } else { false }
     }

@@ -28,7 +28,7 @@ enum DecodedNotice {
         let event: KernelEvent?
         switch Int(number) {
         case RTM_NEWLINK, RTM_DELLINK:
-            // IPv6 and others tell their own side of a link in this form, without carrier and kind.
+            // IPv6 and others report their own part of a link in this form, without carrier and kind.
             guard body.count < 16 || [0, 7].contains(body[0]) else { return .ignored }
             event = Self.link(body, isRemoval: isRemoval)
         case RTM_NEWADDR, RTM_DELADDR:

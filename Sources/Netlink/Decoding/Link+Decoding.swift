@@ -166,7 +166,7 @@ extension Link {
         }
     }
 
-    /// Reads the mark and the ends of a tunnel's own packets; the kernel tells its kind first.
+    /// Reads the mark and the ends of a tunnel's own packets; the kernel sends its kind first.
     private mutating func readTunnel(_ nested: Span<UInt8>) {
         guard let numbers = TunnelAttributes(kind) else { return }
         var attributes = AttributeReader(nested)

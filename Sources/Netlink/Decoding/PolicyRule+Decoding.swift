@@ -51,7 +51,7 @@ private struct RuleSelector {
 
     var text: String {
         var all = words
-        // The kernel leaves out a mark of zero, even where a mask asks for it; a mask of zero asks for nothing.
+        // The kernel leaves out a mark of zero, even where a mask selects it; a mask of zero selects nothing.
         if let mark = mark ?? (mask ?? 0 == 0 ? nil : 0) {
             let suffix = mask.map { $0 == .max ? "" : "/\(Self.hexadecimal($0))" } ?? ""
             all.append("fwmark \(Self.hexadecimal(mark))\(suffix)")

@@ -35,7 +35,7 @@ public struct EventStatistics: Hashable, Sendable {
     public internal(set) var failures = 0
 }
 
-/// Turns datagrams into notifications and counts what it cannot use.
+/// Decodes datagrams into notifications and counts what it cannot use.
 struct EventDecoder {
     private(set) var notices: [KernelNotice] = []
     var statistics = EventStatistics()

@@ -4,7 +4,7 @@ internal import CLinuxShims
 internal import CNetlink
 public import LinuxIO
 
-/// Owns a socket that hears the kernel's notifications; reading never blocks.
+/// Owns a socket that receives the kernel's notifications; reading never blocks.
 public struct EventSocket: ~Copyable {
     public enum Received: Hashable, Sendable {
         /// A datagram; it was handed over.
@@ -23,8 +23,8 @@ public struct EventSocket: ~Copyable {
 
     /// Opens a socket in the network namespace of the calling thread, and joins groups; needs no privilege.
     /// - Parameters:
-    ///   - groups: What to hear.
-    ///   - bufferSize: The bytes to ask for; without `CAP_NET_ADMIN` the kernel gives at most `net.core.rmem_max`.
+    ///   - groups: The groups to join.
+    ///   - bufferSize: The bytes to request; without `CAP_NET_ADMIN` the kernel gives at most `net.core.rmem_max`.
     ///   - filter: What is let through; `nil` is everything.
     /// - Throws: ``NetlinkError/noSocket(step:code:)``.
     public init(
@@ -61,7 +61,7 @@ public struct EventSocket: ~Copyable {
         return code
     }
 
-    /// The socket's number, for an event loop to watch.
+    /// The socket's number, to register with an event loop.
     public var descriptor: Int32 { socket.descriptor }
 
     /// The number that messages to this socket are addressed to, as `/proc/net/netlink` shows it.

@@ -2,15 +2,15 @@
 
 public import LinuxIO
 
-/// Hears the kernel on an event loop, and outlives whatever happens to the socket.
+/// Receives rtnetlink notifications on an event loop; recovers from ENOBUFS by a resync.
 ///
 /// Confined to the loop's thread. After messages were lost, those still queued are stale: they are thrown away, and
-/// `onResync` asks for everything to be read again (rule S5).
+/// `onResync` requests that everything is read again (rule S5).
 public final class KernelMonitor {
     public var onEvents: (EventBatch) -> Void = { _ in }
     /// Called when messages were lost, and all state must be read again.
     public var onResync: () -> Void = {}
-    /// Writes down what is heard, while it is set.
+    /// Records what is received, while it is set.
     public var recorder: NetlinkRecorder?
 
     private let loop: EventLoop
@@ -21,15 +21,15 @@ public final class KernelMonitor {
     private var registration: EventLoop.Registration?
     private var resync: EventLoop.Timer?
 
-    /// How many datagrams one turn of the loop reads, so that timers and clients get theirs during a storm.
+    /// How many datagrams one iteration of the loop reads, so that timers and clients get theirs during a storm.
     private static let maximumReads = 256
 
     /// Opens the socket in the network namespace of the calling thread; ``start()`` begins to read.
     /// - Parameters:
     ///   - loop: Whose thread everything happens on.
     ///   - clock: The clock of the batches.
-    ///   - groups: What to hear.
-    ///   - bufferSize: How many bytes of notifications the kernel is asked to keep.
+    ///   - groups: The groups to join.
+    ///   - bufferSize: How many bytes of notifications the kernel is to keep.
     /// - Throws: ``NetlinkError/noSocket(step:code:)``.
     public init(
         loop: EventLoop,
@@ -84,12 +84,12 @@ public final class KernelMonitor {
         try socket.attach(filter)
     }
 
-    /// Reads what the kernel has said by now, without waiting for the loop's turn.
+    /// Reads what the kernel has said by now, without waiting for the loop.
     public func poll() {
         if registration != nil { read() }
     }
 
-    /// Reads one turn's worth of datagrams.
+    /// Reads the datagrams of one iteration.
     private func read() {
         let now = clock.boot
         var isOverrun = false
@@ -117,7 +117,7 @@ public final class KernelMonitor {
         }
     }
 
-    /// Asks for the resync: at once, so that nobody gets the old answer, or after a while in which nothing is read, so
+    /// Requests the resync: at once, so that nobody gets the old answer, or after a while in which nothing is read, so
     /// that a socket that keeps failing cannot spin the loop.
     private func recover(at now: Duration) {
         decoder.statistics.overruns += 1

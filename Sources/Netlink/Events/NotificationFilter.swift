@@ -16,7 +16,7 @@ public struct NotificationFilter: Hashable, Sendable {
     /// Hardware addresses, of 6 bytes, that pass where a bridge learns or forgets their port.
     public var hardwareAddresses: Set<[UInt8]>
 
-    /// Passes short prefixes alone, unless told otherwise.
+    /// Passes short prefixes alone by default.
     public init(
         destinations: Set<IPAddress> = [],
         neighbors: Set<IPAddress> = [],
@@ -27,7 +27,7 @@ public struct NotificationFilter: Hashable, Sendable {
         self.hardwareAddresses = hardwareAddresses
     }
 
-    /// How many addresses the program looks for in each set, of each family; changes of others are found by audits.
+    /// How many addresses the program compares in each set, of each family; changes of others are found by audits.
     static let most = 64
     /// The longest IPv4 prefix that always passes.
     static let longestIPv4Prefix: UInt32 = 8
@@ -40,9 +40,9 @@ public struct NotificationFilter: Hashable, Sendable {
             && hardwareAddresses.isSuperset(of: other.hardwareAddresses)
     }
 
-    /// The classic BPF program, as `nwp_attach_filter` takes it.
+    /// The classic BPF program, in the form of `nwp_attach_filter`.
     ///
-    /// A load turns network order into host order, but netlink headers are in host order already: constants that are
+    /// A load converts network order into host order, but netlink headers are in host order already: constants that are
     /// compared with those are swapped instead.
     var program: [UInt64] {
         var code = FilterAssembler()
@@ -166,7 +166,7 @@ private enum ScratchCell {
     static let mask: UInt32 = 3
 }
 
-/// Writes classic BPF (linux/filter.h) with named places to jump to, all of them forward.
+/// Writes classic BPF (linux/filter.h) with labels to jump to, all of them forward.
 private struct FilterAssembler {
     enum Label: Int, CaseIterable {
         case routes, ipv6Routes, longIPv4, longIPv6, deepIPv6, neighbors, ipv6Neighbors, bridgeEntries
@@ -189,7 +189,7 @@ private struct FilterAssembler {
     private var labels = [Int](repeating: 0, count: Label.allCases.count)
     private var jumps: [(position: Int, label: Label)] = []
 
-    /// `SKF_AD_OFF + SKF_AD_NLATTR`: the place of the attribute that X names, searched from A on; 0 without one.
+    /// `SKF_AD_OFF + SKF_AD_NLATTR`: the offset of the attribute that X names, searched from A on; 0 without one.
     private static let attributeSearch = UInt32(bitPattern: -0x1000 + 12)
 
     /// The instructions, with jumps resolved.
@@ -225,7 +225,7 @@ private struct FilterAssembler {
 
     mutating func finish(_ verdict: Verdict) { add(BPF_RET | BPF_K, verdict == .pass ? .max : 0) }
 
-    /// Puts the place of an attribute into X; a message without it is dropped.
+    /// Puts the offset of an attribute into X; a message without it is dropped.
     mutating func findAttribute(_ kind: UInt32) {
         add(BPF_LDX | BPF_IMM, kind)
         add(BPF_LD | BPF_IMM, Offset.attributes)
@@ -268,7 +268,7 @@ private struct FilterAssembler {
         finish(.pass)
     }
 
-    /// Passes the message when the attribute that X points to has these words at these places of its value, or one after
+    /// Passes the message when the attribute that X points to has these words at these offsets, or one after
     /// the other.
     mutating func passIfEqual(_ words: [UInt32], at offsets: [UInt32]? = nil) {
         for (number, word) in words.enumerated() {

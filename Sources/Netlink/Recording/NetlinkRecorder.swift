@@ -5,7 +5,7 @@ public import LinuxIO
 
 /// Writes what was read from the kernel to a file, for ``NetlinkRecording``; ``RecordingFormat`` says how.
 ///
-/// Never fails its user: the first error of the file, or the size limit, ends the recording and is kept for asking.
+/// Never fails its user: the first error of the file, or the size limit, ends the recording and is kept for the caller.
 public final class NetlinkRecorder {
     /// Why nothing more is written; `nil` while all is well.
     public private(set) var failure: Errno?

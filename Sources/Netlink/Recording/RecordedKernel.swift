@@ -2,12 +2,12 @@
 
 internal import LinuxIO
 
-/// A recording in place of the kernel: answers what was asked then, and hands out what was heard then.
+/// A recording that replaces the kernel: replays its answers and its notifications.
 ///
 /// Drive it with ``next()``: it returns what the kernel announced, in its order and with its times; between two of
-/// these, questions get the answers that were recorded from that point on. A program that asks the same as the recorded
-/// one gets exactly its answers. One that asks more often, or at other times, gets the latest answer recorded until
-/// then, and what was never asked fails with ``NetlinkError/notRecorded(request:)``.
+/// these, requests get the answers recorded from that point on. A program that repeats those of the recorded
+/// one gets exactly its answers. One that sends more, or at other times, gets the latest answer recorded until
+/// then, and what was never requested fails with ``NetlinkError/notRecorded(request:)``.
 public final class RecordedKernel: MessageSource {
     public enum Step: Hashable, Sendable {
         case events(EventBatch)
@@ -127,9 +127,9 @@ public final class RecordedKernel: MessageSource {
         }
     }
 
-    /// Answers as the kernel did, if it was not asked just that, as it did to the query that is most like it.
+    /// Answers as the kernel did; without that very query, as it did to the most similar one.
     ///
-    /// Recordings outlive the program that made them, which may not have asked with a source.
+    /// Recordings outlive the program that made them, which may have sent queries without a source.
     public func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure> {
         var similar = [query, query]
         similar[1].source = nil

@@ -4,7 +4,7 @@ internal import Glibc
 
 /// Finds interfaces by any of their names, in the network namespace of the calling thread.
 public enum InterfaceLookup {
-    /// Whether if_nametoindex(3) and `SO_BINDTODEVICE` take the name; the kernel knows short alternative names there too.
+    /// Whether if_nametoindex(3) and `SO_BINDTODEVICE` accept the name; the kernel knows short alternative names too.
     private static func isShort(_ name: String) -> Bool { name.utf8.count < Int(IF_NAMESIZE) }
 
     private static func link(named name: String) -> Link? {
@@ -12,7 +12,7 @@ public enum InterfaceLookup {
         return try? kernel.link(named: name)
     }
 
-    /// The index of an interface; `nil` when no interface has the name, or when the kernel cannot be asked.
+    /// The index of an interface; `nil` when no interface has the name, or when the kernel cannot be queried.
     public static func index(named name: String) -> Int? {
         guard isShort(name) else { return link(named: name)?.index }
         let index = unsafe if_nametoindex(name)

@@ -7,7 +7,7 @@ public struct Dump<Element: Hashable & Sendable>: Hashable, Sendable {
     public var values: [Element]
     /// `false` when the table changed during each of five attempts (`NLM_F_DUMP_INTR`): read it again later.
     public var isConsistent: Bool
-    /// `false` when more entries exist than were asked for.
+    /// `false` when more entries exist than were requested.
     public var isComplete: Bool
     /// How many entries could not be understood.
     public var undecodable: Int
@@ -20,7 +20,7 @@ public struct Dump<Element: Hashable & Sendable>: Hashable, Sendable {
     }
 }
 
-/// What can be asked of the kernel; the live one and a recording answer alike.
+/// Queries of the kernel; the live one and a recording answer alike.
 ///
 /// Every call is synchronous and bounded in time.
 public protocol KernelSource: AnyObject {
@@ -31,7 +31,7 @@ public protocol KernelSource: AnyObject {
     func link(named name: String) throws(NetlinkError) -> Link?
     /// All addresses of both families.
     func addresses() throws(NetlinkError) -> Dump<InterfaceAddress>
-    /// All policy rules of both families, in the order the kernel asks them.
+    /// All policy rules of both families, in the order the kernel evaluates them.
     func rules() throws(NetlinkError) -> Dump<PolicyRule>
     func nexthops() throws(NetlinkError) -> Dump<Nexthop>
     /// One nexthop object; `nil` when there is none.
@@ -58,10 +58,10 @@ public protocol KernelSource: AnyObject {
     ) throws(NetlinkError) -> Dump<RouteEntry>
     /// Where a packet would go.
     func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure>
-    /// What connect(2) of a UDP socket gives, which sends nothing; `nil` where, as in a recording, nobody can tell.
+    /// What connect(2) of a UDP socket gives, which sends nothing; `nil` where, as in a recording, that is unknown.
     func connect(_ query: RouteQuery) -> ConnectAnswer?
     /// Whether a packet filter or an IPsec policy refuses packets of this process; ``OutputVerdict/unknown`` where, as in a
-    /// recording, nobody can tell; unless it `sends` a packet, which does not leave, it is about policies only. Without an
+    /// recording, it is unknown; unless it `sends` a packet, which does not leave, it covers policies only. Without an
     /// interface it is about packets that go where a mark leads that a rule sets.
     func output(
         of transport: Transport,
@@ -104,10 +104,10 @@ extension KernelSource {
     /// It is not known, so that no path is called broken for it.
     public func acceptsFromVRFs(_ transport: Transport) -> Bool { true }
 
-    /// Nobody can tell.
+    /// It is unknown.
     public func connect(_ query: RouteQuery) -> ConnectAnswer? { nil }
 
-    /// Nobody can tell.
+    /// It is unknown.
     public func output(
         of transport: Transport,
         to destination: IPAddress,
@@ -115,19 +115,19 @@ extension KernelSource {
         sends: Bool
     ) -> OutputVerdict { .unknown }
 
-    /// Nobody can tell.
+    /// It is unknown.
     public func packetFilter(after previous: PacketFilter?) -> PacketFilter? { nil }
 
     public func keptHeader(_ family: AddressFamily) -> KeptHeader { [] }
 }
 
-/// A kernel source that is asked in netlink messages; everything else follows from that.
+/// A kernel source that answers netlink messages; everything else follows from that.
 public protocol MessageSource: KernelSource {
-    /// Asks, and hands over type and body of each message of the answer until `each` returns `false`.
+    /// Sends a request, and passes type and body of each message of the answer until `each` returns `false`.
     func request(
         _ question: Question,
         each: (UInt16, Span<UInt8>) -> Bool
     ) throws(NetlinkError) -> Completion
-    /// How long to wait before an interrupted dump is asked for again.
+    /// How long to wait before an interrupted dump is requested again.
     func pauseBeforeRetry()
 }

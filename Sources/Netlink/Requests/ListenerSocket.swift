@@ -40,7 +40,7 @@ public struct Listener: Hashable, Sendable {
     public static let loopback = 1
 }
 
-/// Owns a socket that asks which local sockets wait for traffic (sock_diag(7)); needs no privilege.
+/// Owns a socket that queries which local sockets listen (sock_diag(7)); needs no privilege.
 public struct ListenerSocket: ~Copyable {
     private var socket: NetlinkSocket
     private var sequence: UInt32 = 0
@@ -55,7 +55,7 @@ public struct ListenerSocket: ~Copyable {
 
     /// The sockets that wait on a port: TCP ones that listen and UDP ones without a peer, of both families.
     ///
-    /// A transport or family that the kernel cannot be asked about (`ENOENT`) has none.
+    /// A transport or family that the kernel does not know (`ENOENT`) has none.
     public mutating func listeners(
         port: UInt16,
         over transports: [Listener.Transport] = Listener.Transport.allCases
@@ -170,7 +170,7 @@ public struct ListenerEndSocket: ~Copyable {
         self.socket = socket
     }
 
-    /// The socket's number, for an event loop to watch.
+    /// The socket's number, to register with an event loop.
     public var descriptor: Int32 { socket.descriptor }
 
     /// Reads what has been said, a bounded number of messages at a time.

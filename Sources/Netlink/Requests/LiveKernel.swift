@@ -12,9 +12,9 @@ public final class LiveKernel: MessageSource {
     private var socket: RouteSocket
     private let limit: Duration
     public private(set) var questions = 0
-    /// How long the packet filters took to be read last.
+    /// The duration of the last reading of packet filters.
     public private(set) var filterReading = Duration.zero
-    /// Writes down what is asked and answered, while it is set.
+    /// Records requests and answers, while it is set.
     public var recorder: NetlinkRecorder?
 
     /// Opens the socket.
@@ -25,7 +25,7 @@ public final class LiveKernel: MessageSource {
         socket = try RouteSocket(limit: limit)
     }
 
-    /// Asks, and hands over each message of the answer until `each` returns `false`.
+    /// Sends a request, and passes each message of the answer until `each` returns `false`.
     public func request(
         _ question: Question,
         each: (UInt16, Span<UInt8>) -> Bool
@@ -54,12 +54,12 @@ public final class LiveKernel: MessageSource {
         return try socket.exchange(question, each: each)
     }
 
-    /// Asks where several packets would go, with one request for all of them.
+    /// Looks up where several packets would go, with one request for all of them.
     ///
     /// - Parameters:
     ///   - lookups: The questions, prepared once for any number of times.
     ///   - answers: Is filled with the answers in the order of the questions, `nil` for one that makes no sense; stays
-    ///     empty when they cannot be asked together, as while everything is written down: ask one by one then.
+    ///     empty when they cannot be sent together, as while everything is recorded: look up one by one then.
     public func lookup(_ lookups: inout PreparedLookups, into answers: inout [Result<RouteAnswer, RouteFailure>?]) {
         answers.removeAll(keepingCapacity: true)
         guard recorder == nil, lookups.batch.count > 0 else { return }
@@ -85,7 +85,7 @@ public final class LiveKernel: MessageSource {
             return answers.removeAll()
         }
         guard !isWithoutLookups else { return answers.removeAll() }
-        // Nexthop objects are read when all answers are: the socket has one conversation at a time.
+        // Nexthop objects are read when all answers are: the socket has one exchange at a time.
         if !areComplete { answers = answers.map { answer in answer.map { $0.flatMap(resolve) } } }
     }
 
@@ -161,7 +161,7 @@ public final class LiveKernel: MessageSource {
     public func pauseBeforeRetry() { usleep(10_000) }
 }
 
-/// Lookups that are asked together, again and again.
+/// A reusable batch of RTM_GETROUTE requests.
 public struct PreparedLookups: Sendable {
     public let queries: [RouteQuery]
     var batch: QuestionBatch

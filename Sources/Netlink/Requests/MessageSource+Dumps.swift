@@ -24,7 +24,7 @@ extension MessageSource {
         try dump(.addresses) { InterfaceAddress(decoding: $0) }
     }
 
-    /// All policy rules of both families, in the order the kernel asks them.
+    /// All policy rules of both families, in the order the kernel evaluates them.
     public func rules() throws(NetlinkError) -> Dump<PolicyRule> {
         try dump(.rules) { PolicyRule(decoding: $0) }
     }

@@ -5,12 +5,12 @@ public import Addressing
 extension MessageSource {
     /// Where a packet would go (`RTM_GETROUTE`).
     ///
-    /// IPv6 answers some lookups with a route that rejects; that reads as the failure it would be. A route that tells
-    /// only its nexthop object (`nexthop_compat_mode=0`, rule S31) has its legs read from there. Where lookups are not
+    /// IPv6 answers some lookups with a route that rejects; that reads as the failure it would be. A route with only
+    /// the ID of its nexthop object (`nexthop_compat_mode=0`, rule S31) gets its nexthops. Where lookups are not
     /// answered at all, the main table is read (rule S50).
     public func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure> { answer(to: query) }
 
-    /// The same for sources that choose what to ask.
+    /// The same for sources that choose what to query.
     func answer(to query: RouteQuery) -> Result<RouteAnswer, RouteFailure> {
         if let source = query.source, source.family != query.destination.family { return .failure(.familyUnsupported) }
         var entry: RouteEntry?
@@ -39,7 +39,7 @@ extension MessageSource {
         }
     }
 
-    /// The ways out of a nexthop object or of all members of a group.
+    /// The nexthops of a nexthop object or of all members of a group.
     func nexthops(ofNexthop id: UInt32) throws(NetlinkError) -> [RouteNexthop]? {
         guard let object = try nexthop(id: id) else { return nil }
         if object.members.isEmpty { return object.nexthop.map { [$0] } }

@@ -2,12 +2,12 @@
 
 internal import Addressing
 
-/// Lookups where the kernel, or a sandbox in its place, answers none (rule S50).
+/// Lookups where the kernel, or a sandbox that replaces it, answers none (rule S50).
 extension MessageSource {
     /// What the main table says of a packet: the longest prefix wins, then the lowest metric.
     ///
-    /// Rules, marks and other tables are not looked at, and the source of a decision is the first good address of the
-    /// leg. It costs a dump for each question, which only a kernel with a small table is asked.
+    /// Rules, marks and other tables are ignored, and the source of a decision is the first good address of the
+    /// nexthop. It costs a dump for each query, which is for kernels with a small table only.
     func lookUpInMainTable(_ query: RouteQuery) throws(NetlinkError) -> Result<RouteAnswer, RouteFailure> {
         let family = query.destination.family
         if query.destination.isLoopback {
@@ -20,7 +20,7 @@ extension MessageSource {
         var seen = 0
         _ = try request(.routes(family, table: 254, index: nil)) { _, body in
             seen += 1
-            // Not every kernel keeps to the table that was asked for.
+            // Not every kernel keeps to the requested table.
             if let entry = RouteEntry(decoding: body), entry.answer.table == 254, entry.matches(query),
                 best.map({ entry.isPreferred(to: $0) }) ?? true
             {
@@ -37,7 +37,7 @@ extension MessageSource {
         return .success(answer)
     }
 
-    /// Makes of a table's entry what the kernel would do with one packet: one leg, and a source.
+    /// Makes of a table's entry what the kernel would do with one packet: one nexthop, and a source.
     private func decide(_ answer: inout RouteAnswer, _ query: RouteQuery) throws(NetlinkError) {
         let family = query.destination.family
         let usable = answer.nexthops.filter { query.outputInterface == nil || $0.index == query.outputInterface }
@@ -64,7 +64,7 @@ extension RouteFailure {
 }
 
 extension RouteEntry {
-    /// Whether the packet in question could go this way.
+    /// Whether the packet in question matches the route.
     fileprivate func matches(_ query: RouteQuery) -> Bool {
         guard destination.contains(query.destination) else { return false }
         guard let index = query.outputInterface, answer.type == .unicast, !answer.nexthops.isEmpty else { return true }

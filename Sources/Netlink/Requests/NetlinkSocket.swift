@@ -73,7 +73,7 @@ internal import LinuxIO
         guard code >= 0 else { throw .noSocket(step: "SO_RCVTIMEO", code: -code) }
     }
 
-    /// Asks, and hands over type and body of each message of the answer.
+    /// Sends a request, and passes type and body of each message of the answer.
     /// - Returns: `false` when what was dumped changed meanwhile (`NLM_F_DUMP_INTR`).
     @discardableResult
     mutating func exchange(

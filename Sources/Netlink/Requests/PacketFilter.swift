@@ -21,7 +21,7 @@ public struct FilterEffects: OptionSet, Hashable, Sendable {
     public static let matchOptions = FilterEffects(rawValue: 8)
 }
 
-/// The chains of nf_tables that packets of this machine pass on their way out; those of iptables-nft are among them.
+/// The chains of nf_tables that outgoing packets of this machine pass; those of iptables-nft are among them.
 public struct PacketFilter: Hashable, Sendable {
     /// One base chain at the output or postrouting hook.
     public struct Chain: Hashable, Sendable, CustomStringConvertible {

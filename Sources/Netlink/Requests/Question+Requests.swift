@@ -13,7 +13,7 @@ extension Question {
         link(header: [0, 0, 0, 0] + bytes(of: Int32(clamping: index)) + [UInt8](repeating: 0, count: 8), flags: 0)
     }
 
-    /// The kernel looks either attribute up among names and alternative names; only one has room for a long name.
+    /// The kernel searches either attribute among names and alternative names; only one has room for a long name.
     static func link(named name: String) -> Question {
         var question = link(header: [UInt8](repeating: 0, count: 16), flags: 0)
         question.add(name.utf8.count < Int(IFNAMSIZ) ? IFLA_IFNAME : IFLA_ALT_IFNAME, Array(name.utf8) + [0])
@@ -123,7 +123,7 @@ extension Question {
     static func lookup(_ query: RouteQuery) -> Question {
         let family = query.destination.family
         var flags: UInt32 = query.kind == .entry ? UInt32(RTM_F_FIB_MATCH) : 0
-        // IPv6 refuses RTM_F_LOOKUP_TABLE under strict checking, and tells the table unasked (rule S33).
+        // IPv6 refuses RTM_F_LOOKUP_TABLE under strict checking, and reports the table without it (rule S33).
         if family == .ipv4 { flags |= UInt32(RTM_F_LOOKUP_TABLE) }
         let width = UInt8(family.bitWidth)
         let header = [family.kernelNumber, width, query.source == nil ? 0 : width, 0, 0, 0, 0, 0] + bytes(of: flags)

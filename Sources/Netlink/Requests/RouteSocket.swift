@@ -33,7 +33,7 @@ public struct RouteSocket: ~Copyable {
         self.socket = socket
     }
 
-    /// Asks, and hands over each message of the answer until `each` returns `false`.
+    /// Sends a request, and passes each message of the answer until `each` returns `false`.
     ///
     /// After a stop the rest of the answer is passed over by the next request.
     public mutating func exchange(
@@ -81,11 +81,11 @@ public struct RouteSocket: ~Copyable {
         return messages.advance() && messages.sequence == sequence && Int32(messages.type) == NLMSG_DONE
     }
 
-    /// Asks several questions that have one answer each, in one call; the kernel answers one after the other.
+    /// Sends several requests that have one answer each, in one call; the kernel answers one after the other.
     ///
     /// - Parameters:
     ///   - batch: The questions.
-    ///   - each: Called once for every question, in any order, with its place, and with its answer or a positive errno.
+    ///   - each: Called once for every question, in any order, with its index, and with its answer or a positive errno.
     /// - Throws: ``NetlinkError`` when answers are missing; what comes late is passed over by the next request.
     mutating func exchange(
         _ batch: inout QuestionBatch,

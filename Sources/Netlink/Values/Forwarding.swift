@@ -20,7 +20,7 @@ public struct RouteQuery: Hashable, Sendable {
     public var mark: UInt32
     /// The user whose packet it would be (`RTA_UID`); `nil` means the caller.
     public var uid: UInt32?
-    /// The packet's protocol and port, for rules that ask for them; `nil` means those of no packet.
+    /// The packet's protocol and port, for rules that select by them; `nil` means those of no packet.
     ///
     /// Of a packet that comes in it is the port that it comes from.
     public var transport: Transport?
@@ -35,7 +35,7 @@ public struct RouteQuery: Hashable, Sendable {
         case decision
     }
 
-    /// Asks about an unbound, unmarked packet of the caller unless told otherwise.
+    /// Looks up an unbound, unmarked packet of the caller by default.
     public init(
         _ destination: IPAddress,
         kind: Kind,
@@ -57,7 +57,7 @@ public struct RouteQuery: Hashable, Sendable {
     }
 }
 
-/// What rules with `ipproto` and `dport` ask for (ip-rule(8)).
+/// What rules select by with `ipproto` and `dport` (ip-rule(8)).
 public struct Transport: Hashable, Sendable {
     /// The IPPROTO_* number: 6 TCP, 17 UDP.
     public var number: UInt8
@@ -88,7 +88,7 @@ public struct RouteAnswer: Hashable, Sendable {
     ///
     /// Always the full width in a `.decision`.
     public var prefixLength: Int
-    /// The ways out; several for multipath.
+    /// The nexthops; several for multipath.
     ///
     /// Empty for types that do not forward.
     public var nexthops: [RouteNexthop]
@@ -154,10 +154,10 @@ public struct RouteException: Hashable, Sendable {
 
 /// What becomes of packets behind the forwarding table.
 public enum OutputAnswer: Hashable, Sendable {
-    /// Nothing is known to be in the way.
+    /// No obstacle is known.
     case open
     case refused(OutputObstacle)
-    /// Nobody can tell.
+    /// It is unknown.
     case unknown
 
     public var isRefused: Bool { if case .refused = self { true } else { false } }

@@ -15,15 +15,15 @@ public struct InterfaceAddress: Hashable, Sendable {
     public var scope: UInt8
     /// The IFA_F_* bits (`IFA_FLAGS`).
     public var flags: AddressFlags
-    /// When the address was made (`cstamp`), in hundredths of a second since boot; 0 when untold.
+    /// When the address was made (`cstamp`), in hundredths of a second since boot; 0 when unknown.
     public var created: UInt32
-    /// When the address was last refreshed (`tstamp`), in hundredths of a second since boot; 0 when untold.
+    /// When the address was last refreshed (`tstamp`), in hundredths of a second since boot; 0 when unknown.
     public var updated: UInt32
-    /// How long it stays valid, in seconds from the moment the kernel told it; `nil` means for ever.
+    /// How long it stays valid, in seconds from the kernel's message; `nil` means for ever.
     ///
-    /// The kernel takes what has passed since `updated` off before it tells.
+    /// The kernel subtracts what has passed since `updated`.
     public var validSeconds: UInt32?
-    /// How long it stays preferred, in seconds from the moment the kernel told it; `nil` means for ever.
+    /// How long it stays preferred, in seconds from the kernel's message; `nil` means for ever.
     public var preferredSeconds: UInt32?
 
     /// Describes an address; without flags it is permanent, preferred and checked.

@@ -29,7 +29,7 @@ public enum KernelEvent: Hashable, Sendable {
     case bridgeEntry(BridgeEntry, removed: Bool)
     /// A per-interface or global setting such as `ignore_routes_with_linkdown` changed (`RTM_NEWNETCONF`).
     case settings(family: AddressFamily?, index: Int)
-    /// A router advertisement told DNS servers (RDNSS, RFC 8106).
+    /// A router advertisement contained DNS servers (RDNSS, RFC 8106).
     case routerDNS(index: Int, servers: [IPAddress], lifetime: UInt32)
 
     public var concernsRules: Bool { if case .rule = self { true } else { false } }
@@ -50,7 +50,7 @@ public enum KernelEvent: Hashable, Sendable {
         }
     }
 
-    /// Whether routes may have come or gone with it, some of which the kernel does not tell by themselves.
+    /// Whether routes may have come or gone with it, some of which the kernel does not announce.
     public var concernsRoutes: Bool {
         switch self {
         case .link, .linkRemoved, .address, .addressRemoved, .route, .nexthop, .settings: true
@@ -85,11 +85,11 @@ public struct Neighbor: Hashable, Sendable {
     public var hardwareAddress: [UInt8]
     /// Whether the entry says that the neighbour is a router (`NTF_ROUTER`).
     public var isRouter: Bool
-    /// How long ago the neighbour was last known to be there (`ndm_confirmed` of `NDA_CACHEINFO`); `nil` when not told.
+    /// How long ago the neighbour was last confirmed (`ndm_confirmed` of `NDA_CACHEINFO`); `nil` when not reported.
     public var confirmed: Duration?
     /// Whether another program vouches for the entry (`extern_valid`), so that the kernel never calls it failed.
     public var isExternallyValidated = false
-    /// The index of the bridge port behind which it is, where that was asked for.
+    /// The index of the bridge port behind which it is, where that was requested.
     public var port: Int?
 
     public init(
@@ -142,7 +142,7 @@ public enum NeighborState: UInt16, Hashable, Sendable, CaseIterable {
 /// One policy rule (`RTM_GETRULE`, ip-rule(8)).
 public struct PolicyRule: Hashable, Sendable {
     public var family: AddressFamily
-    /// Lower is asked first (`FRA_PRIORITY`).
+    /// Lower is evaluated first (`FRA_PRIORITY`).
     public var priority: UInt32
     /// What it does: 1 look up `table`, 2 go to a rule, 6 blackhole, 7 unreachable, 8 prohibit (`FR_ACT_*`).
     public var action: UInt8
@@ -153,7 +153,7 @@ public struct PolicyRule: Hashable, Sendable {
     /// The numbers of its attributes that this version does not know, which may restrict it to some packets.
     public var unknownAttributes: [Int]
 
-    /// Whether it asks for the protocol or the ports of packets.
+    /// Whether it selects by the protocol or the ports of packets.
     public var selectsByTransport: Bool {
         selector.split(separator: " ").contains { ["ipproto", "sport", "dport"].contains($0) }
     }

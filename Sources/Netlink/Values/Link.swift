@@ -50,7 +50,7 @@ public struct Link: Hashable, Sendable {
     public var hsrPorts: [Int]
     /// The number of the routing table of a VRF (`IFLA_VRF_TABLE`); `nil` for links of other kinds.
     public var vrfTable: UInt32?
-    /// The fwmark of a tunnel's own packets, where the kind has one (wireguard tells it elsewhere: `nil`).
+    /// The fwmark of a tunnel's own packets, where the kind has one (wireguard reports it elsewhere: `nil`).
     public var tunnelMark: UInt32?
     /// The address that a tunnel's own packets go to; `nil` where there are several, or somebody else sends them.
     public var tunnelRemote: IPAddress?

@@ -15,7 +15,7 @@ public struct RouteEntry: Hashable, Sendable {
 /// A nexthop object (`RTM_GETNEXTHOP`, ip-nexthop(8)), which routes refer to by number.
 public struct Nexthop: Hashable, Sendable {
     public var id: UInt32
-    /// The way out; `nil` for a group and for one that drops packets.
+    /// Its nexthop; `nil` for a group and for one that drops packets.
     public var nexthop: RouteNexthop?
     public var members: [UInt32]
     public var isBlackhole: Bool

@@ -2,9 +2,9 @@
 
 internal import Addressing
 
-/// Walks the attributes that follow the fixed part of a message (`struct nlattr`, linux/netlink.h).
+/// Iterates over the attributes that follow the fixed part of a message (`struct nlattr`, linux/netlink.h).
 ///
-/// Total: whatever the bytes are, it ends, and `isMalformed` tells whether it ended early.
+/// Total: whatever the bytes are, it ends, and `isMalformed` says whether it ended early.
 package struct AttributeReader: ~Escapable {
     private let bytes: Span<UInt8>
     private var next: Int

@@ -1,8 +1,8 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// Walks the messages of one netlink datagram (`struct nlmsghdr`, RFC 3549 section 2.2).
+/// Iterates over the messages of one netlink datagram (`struct nlmsghdr`, RFC 3549 section 2.2).
 ///
-/// Total: whatever the bytes are, it ends, and `isMalformed` tells whether it ended early.
+/// Total: whatever the bytes are, it ends, and `isMalformed` says whether it ended early.
 package struct MessageReader: ~Escapable {
     /// The length of `struct nlmsghdr`.
     static let headerLength = 16

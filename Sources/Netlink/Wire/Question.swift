@@ -5,7 +5,7 @@ internal import CNetlink
 
 /// One request to the kernel, without sequence number and sender, so that equal requests are equal.
 public struct Question: Hashable, Sendable {
-    /// What is asked: an RTM_* constant.
+    /// The message type: an RTM_* constant.
     public let type: UInt16
     /// The NLM_F_* bits besides `NLM_F_REQUEST`.
     public let flags: UInt16
@@ -18,7 +18,7 @@ public struct Question: Hashable, Sendable {
         self.body = body
     }
 
-    /// Whether all entries are asked for (`NLM_F_DUMP`).
+    /// Whether all entries are requested (`NLM_F_DUMP`).
     public var isDump: Bool { flags & Question.dump == Question.dump }
 
     /// `NLM_F_DUMP`.
