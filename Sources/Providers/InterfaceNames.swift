@@ -3,14 +3,14 @@
 internal import Glibc
 internal import Netlink
 
-/// Turns interface names into indexes and back, in the network namespace of the calling thread.
+/// Converts interface names to indexes and back, in the network namespace of the calling thread.
 public struct InterfaceNames {
     /// The index of a name; `nil` when there is no such interface.
     public var index: (String) -> Int?
     /// The name of an index; `nil` when there is no such interface.
     public var name: (Int) -> String?
 
-    /// Asks the kernel, which knows alternative names too.
+    /// Queries the kernel, which knows alternative names too.
     public static var kernel: InterfaceNames {
         InterfaceNames(
             index: { InterfaceLookup.index(named: $0) },

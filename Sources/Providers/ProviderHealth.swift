@@ -8,7 +8,7 @@ public struct ProviderHealth: Hashable, Sendable {
         case absent
         /// Its facts are current.
         case active
-        /// Its facts are the last it told; it went away, hangs or answers nonsense since then (time since boot).
+        /// Its facts are the last it reported; it went away, hangs or answers nonsense since then (time since boot).
         case stale(since: Duration)
     }
 

@@ -37,7 +37,7 @@ public final class ProviderSet {
         public var rfkillDevice = "/dev/rfkill"
         /// The radio switches where there is no device.
         public var rfkillDirectory = "/sys/class/rfkill"
-        /// How long facts must rest before they are told.
+        /// How long facts must be stable before they are published.
         public var settle: Duration = .milliseconds(20)
 
         public init() {}
@@ -46,7 +46,7 @@ public final class ProviderSet {
     /// The merged facts changed; `cause` names the provider that changed last.
     public var onChange: (_ facts: ProviderFacts, _ cause: String) -> Void = { _, _ in }
     public var onResume: () -> Void = {}
-    /// The merged facts as they were told last.
+    /// The merged facts as last published.
     public private(set) var facts = ProviderFacts()
 
     private let options: Options
@@ -72,9 +72,9 @@ public final class ProviderSet {
     /// - Parameters:
     ///   - loop: Serves them all.
     ///   - options: What to use and where to find it.
-    ///   - names: Turns interface names into indexes.
+    ///   - names: Converts interface names to indexes.
     ///   - localServers: Reads what is known of the name servers at addresses of this machine.
-    ///   - wired: Which wired interfaces there are; asked at every refresh.
+    ///   - wired: Which wired interfaces there are; called at every refresh.
     ///   - links: All links by index; read at every refresh.
     public init(
         loop: EventLoop,
@@ -149,7 +149,7 @@ public final class ProviderSet {
         connection.stop()
     }
 
-    /// Asks every provider anew, such as after a resume or on an operator's wish; answers come through ``onChange``.
+    /// Queries every provider anew, such as after a resume or at an audit; answers come through ``onChange``.
     public func refresh() {
         guard isRunning else { return }
         if isEnabled(.resolvConf) { resolver.refresh() }
@@ -165,7 +165,7 @@ public final class ProviderSet {
         note(.resolvConf)
     }
 
-    /// Asks about wired interfaces, and has the answers in ``facts`` when this returns: for the first path, which
+    /// Queries wired interfaces, and has the answers in ``facts`` when this returns: for the first path, which
     /// needs links to be read before it and should not be followed by another one that only knows more.
     public func measureWires() {
         guard isRunning else { return }

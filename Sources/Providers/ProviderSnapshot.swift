@@ -7,9 +7,9 @@ public import PathModel
 public struct ProviderSnapshot: Hashable, Sendable {
     /// What resolv.conf says.
     public var resolver = DNSConfiguration()
-    /// The servers systemd-resolved asks; `nil` when it does not tell.
+    /// The servers systemd-resolved queries; `nil` when it does not report them.
     public var resolved: [DNSServer]?
-    /// The servers NetworkManager's dnsmasq asks; `nil` when there is none.
+    /// The servers NetworkManager's dnsmasq queries; `nil` when there is none.
     public var managerUpstream: [DNSServer]?
     /// What NetworkManager says about devices.
     public var devices: [Int: DeviceFacts] = [:]

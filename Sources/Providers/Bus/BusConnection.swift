@@ -69,7 +69,7 @@ public import LinuxIO
         unsafe sd_bus_close_unref(bus)
     }
 
-    /// Begins to connect; the listeners hear when that is done.
+    /// Begins to connect; the listeners are called when that is done.
     public func start() {
         guard unsafe bus == nil, retry == nil else { return }
         connect()
@@ -83,7 +83,7 @@ public import LinuxIO
         pause = timing.shortestPause
     }
 
-    /// Registers who hears about the bus coming and going, and about signals.
+    /// Registers a listener for connection changes and signals.
     func add(_ listener: any BusListener) {
         listeners.append(listener)
         if isReady { listener.busDidConnect() }
@@ -288,7 +288,7 @@ extension BusConnection {
         let interested = listeners.filter { $0.wants(signal) }
         guard !interested.isEmpty else { return }
         var reader = unsafe BusReader(message)
-        // A signal with nonsense inside tells nothing; the next check of its service will.
+        // A malformed signal is dropped; the next check of its service will.
         guard let arguments = try? reader.readAll() else { return }
         signal.arguments = arguments
         for listener in interested { listener.receive(signal) }

@@ -19,12 +19,12 @@ public struct BusMethod: Hashable, Sendable {
     }
 }
 
-/// Who hears what happens on a bus; called on the loop's thread.
+/// Receives the events of a bus; called on the loop's thread.
 protocol BusListener: AnyObject {
     /// The bus is there; nothing of an earlier connection is left.
     func busDidConnect()
     func busDidDisconnect(_ error: ProviderError)
-    /// Whether a signal, whose values are not read yet, is of interest.
+    /// Whether a signal, whose values are not read yet, is wanted.
     func wants(_ signal: BusSignal) -> Bool
     func receive(_ signal: BusSignal)
 }

@@ -23,7 +23,7 @@ struct BusObjects: Equatable {
     /// Replaces everything by an answer of `GetManagedObjects`.
     mutating func replace(with answer: [BusValue]) throws(ProviderError) {
         guard let table = answer.first?.table else { throw .malformed(what: "GetManagedObjects") }
-        // What was known outlives an answer that turns out to be nonsense halfway.
+        // Known objects survive an answer that turns out to be malformed halfway.
         var fresh = BusObjects(interfaces: interfaces)
         for (path, object) in table {
             guard let object = object.table else { throw .malformed(what: "the object \(path)") }

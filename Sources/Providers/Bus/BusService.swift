@@ -9,7 +9,7 @@ final class BusService: BusListener {
     let name: String
     /// The unique name of the owner; `nil` while there is none.
     private(set) var owner: String?
-    /// The service came, or another process took its place.
+    /// The service appeared, or its owner changed.
     var onAppear: () -> Void = {}
     /// The service, or the bus, went away.
     var onVanish: (ProviderError) -> Void = { _ in }
@@ -25,7 +25,7 @@ final class BusService: BusListener {
     private var retry: EventLoop.Timer?
     private var pause = Duration.zero
 
-    /// Watches `name`; `rules` are what its signals must match, without type and sender.
+    /// Follows `name`; `rules` are what its signals must match, without type and sender.
     init(connection: BusConnection, name: String, rules: [String]) {
         self.connection = connection
         self.name = name
@@ -68,7 +68,7 @@ final class BusService: BusListener {
         onVanish(error)
     }
 
-    /// Asks the bus for signals and for the owner; asks again after a pause when the bus does not answer.
+    /// Subscribes to signals and queries the owner; tries again after a pause when the bus does not answer.
     private func subscribe() {
         cancelRetry()
         let sent = generation

@@ -18,7 +18,7 @@ public indirect enum BusValue: Hashable, Sendable {
     case list([BusValue])
     /// `a{s…}`, `a{o…}`.
     case table([String: BusValue])
-    /// `h`: descriptors are never taken.
+    /// `h`: descriptors are never accepted.
     case descriptor
 
     public var flag: Bool? {

@@ -8,7 +8,7 @@ internal import LinuxIO
 final class ObjectMirror {
     /// Where the properties come from.
     enum Source: Equatable {
-        /// `GetManagedObjects` at a path; the check between asks for one property.
+        /// `GetManagedObjects` at a path; the check between queries one property.
         case objects(manager: String, checkPath: String, checkInterface: String, checkProperty: String)
         /// `GetAll` of one interface of one object.
         case properties(path: String, interface: String)
@@ -152,7 +152,7 @@ final class ObjectMirror {
     }
 
     private func receive(_ signal: BusSignal) {
-        // What changes while everything is being asked for is in the answer, or comes after it.
+        // What changes during the query is in the answer, or comes after it.
         switch objects.apply(signal) {
         case .reload: reload()
         case .changed: if health.state == .active { onChange() }

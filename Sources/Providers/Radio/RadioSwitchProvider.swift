@@ -32,7 +32,7 @@ public final class RadioSwitchProvider {
         if number >= 0 { close(number) }
     }
 
-    /// Reads the switches and follows them where the kernel tells.
+    /// Reads the switches and follows them where the kernel reports changes.
     public func start() { refresh() }
 
     public func stop() {
@@ -42,7 +42,7 @@ public final class RadioSwitchProvider {
         number = -1
     }
 
-    /// Looks for the device again, or reads sysfs again.
+    /// Opens the device again, or reads sysfs again.
     public func refresh() {
         guard registration == nil else { return }
         let before = (switches.facts, health)

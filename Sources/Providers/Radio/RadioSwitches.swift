@@ -20,7 +20,7 @@ struct RadioSwitches: Equatable {
 
     private var switches: [UInt32: Switch] = [:]
 
-    /// Follows one `struct rfkill_event`; longer ones of newer kernels begin the same way, shorter ones are ignored.
+    /// Follows one `struct rfkill_event`; longer ones of newer kernels begin alike, shorter ones are ignored.
     ///
     /// `device` returns the number of the device that a new switch is of.
     mutating func apply(_ event: ArraySlice<UInt8>, device: (UInt32) -> Int? = { _ in nil }) {

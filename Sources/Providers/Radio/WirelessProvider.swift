@@ -134,7 +134,7 @@ public final class WirelessProvider {
         try GenericEndpoint(loop: loop, onLoss: onLoss, onMessage: handler)
     }
 
-    /// Looks for the family and joins its groups.
+    /// Resolves the family and joins its groups.
     private func find() {
         guard let events, let number = events.socket.family(familyName) else { return }
         family = number
@@ -157,7 +157,7 @@ public final class WirelessProvider {
         debouncer.trigger()
     }
 
-    /// An event: any of nl80211 may change an interface; one of the controller may bring or take the family.
+    /// An event: any of nl80211 may change an interface; one of the controller may add or remove the family.
     private func handleEvent(_ message: GenericMessage) {
         if message.type == family {
             let event = WirelessMessage.event(message)

@@ -17,14 +17,14 @@ final class FileMonitor {
     private static let fileMask = UInt32(IN_CLOSE_WRITE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF)
 
     var onEvent: () -> Void = {}
-    /// Why not everything is watched; `nil` when everything is.
+    /// Why not everything is monitored; `nil` when everything is.
     private(set) var lastError: ProviderError?
 
     private let loop: EventLoop
     /// The inotify descriptor; negative when there is none.
     private let number: Int32
     private var registration: EventLoop.Registration?
-    /// What each kernel watch is about: the names that count in a directory; `nil` means all of them.
+    /// What each descriptor of inotify is about: the names that count in a directory; `nil` means all of them.
     private var names: [Int32: Set<String>?] = [:]
 
     init(loop: EventLoop) {
@@ -54,7 +54,7 @@ final class FileMonitor {
         names = [:]
     }
 
-    /// Watches exactly these files, which need not exist, these directories as a whole, and names of links and directories
+    /// Monitors these files, which need not exist, these directories as a whole, and names of links and directories
     /// that paths of files lead through.
     func follow(files: [String], directories: [String], names components: [String] = []) {
         guard number >= 0 else { return }
@@ -76,7 +76,7 @@ final class FileMonitor {
         case file, directory, name
     }
 
-    /// Watches the directory of `path` for its name; a directory that is missing, or must not be read, is waited for in its
+    /// Monitors the directory of `path` for its name; one that is missing, or must not be read, is awaited in its
     /// nearest ancestor.
     private func add(_ path: String, _ kind: Kind, to wanted: inout [Int32: Set<String>?]) {
         var directory = kind == .directory ? path : FilePath.directory(of: path)
@@ -116,7 +116,7 @@ final class FileMonitor {
     private func concerns(_ event: InotifyEvent) -> Bool {
         if event.mask & UInt32(IN_Q_OVERFLOW) != 0 { return true }
         guard let about = names[event.descriptor] else { return false }
-        // An event without a name is about the watched thing itself.
+        // An event without a name is about the monitored file itself.
         guard let about, !event.name.isEmpty else { return event.mask & UInt32(IN_IGNORED) == 0 }
         return about.contains(event.name)
     }

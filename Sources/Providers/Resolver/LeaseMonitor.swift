@@ -9,7 +9,7 @@ public import LinuxIO
 public final class LeaseMonitor {
     /// The interfaces whose current lease says `ANDROID_METERED`, by index.
     public private(set) var metered: Set<Int> = []
-    /// How the watching goes; absent while there is no lease file.
+    /// The health of monitoring; absent while there is no lease file.
     public private(set) var health = ProviderHealth()
     /// Something changed; called on the loop's thread.
     public var onChange: () -> Void = {}
@@ -21,7 +21,7 @@ public final class LeaseMonitor {
     private let loop: EventLoop
     private lazy var debouncer = Debouncer(loop: loop, quiet: .milliseconds(100)) { [weak self] in self?.refresh() }
 
-    /// Prepares to watch the two directories, which need not exist.
+    /// Prepares to monitor the two directories, which need not exist.
     public init(
         loop: EventLoop,
         networkd: String = "/run/systemd/netif/leases",

@@ -62,13 +62,13 @@ public final class LocalServerMonitor {
     private var onIdle: () -> Void = {}
     private var isIdle: Bool { !schedule.servers.values.contains(where: \.isWaiting) }
 
-    /// How long an answer may take, with a socket and without one: a process may be busy, a redirect needs no time.
+    /// The timeout of an answer, with a socket and without one: a process may be busy, a redirect needs no time.
     private static let timeouts = (listening: Duration.seconds(3), other: Duration.seconds(1))
     /// The same for the first ones, which the start waits for.
     private static let firstTimeout = Duration.milliseconds(100)
 
     /// - Parameters:
-    ///   - loop: Serves the watch.
+    ///   - loop: Serves the sockets.
     ///   - read: Reads the sockets and routes of addresses.
     public init(
         loop: EventLoop,
@@ -81,7 +81,7 @@ public final class LocalServerMonitor {
     }
 
     /// Follows these addresses, among which may be some of other machines, which are never queried; who answers is known
-    /// when this returns, but for a server that takes long.
+    /// when this returns, but for a slow server.
     public func follow(_ addresses: Set<IPAddress>, over transport: Listener.Transport = .udp) {
         guard addresses != self.addresses || transport != self.transport else { return }
         let isFirst = self.addresses.isEmpty

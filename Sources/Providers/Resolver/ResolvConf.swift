@@ -8,7 +8,7 @@ internal import PathModel
 struct ResolvConf: Equatable {
     /// How much of a file is read: the C library has no bound, a hostile file shall find one.
     static let sizeLimit = 65_536
-    /// How many servers the C library asks (`MAXNS`).
+    /// How many servers the C library queries (`MAXNS`).
     static let serverLimit = 3
     /// How many domains and options are kept.
     static let listLimit = 64
@@ -63,7 +63,7 @@ struct ResolvConf: Equatable {
     }
 
     private static func domains(_ words: ArraySlice<String>) -> [String] {
-        // A lone dot, as systemd-resolved writes it, asks for no search.
+        // A lone dot, as systemd-resolved writes it, means no search.
         // The C library keeps the carriage return of a line, and finds no name with it.
         Array(words.filter { $0 != "." && !$0.utf8.contains(13) && $0.utf8.count <= 255 }.prefix(listLimit))
     }

@@ -5,7 +5,7 @@ internal import Glibc
 public import LinuxIO
 public import PathModel
 
-/// Follows resolv.conf through every way of replacing it (rule S36).
+/// Follows resolv.conf however it is replaced (rule S36).
 ///
 /// Confined to the loop's thread.
 public final class ResolverConfigurationMonitor {
@@ -29,10 +29,10 @@ public final class ResolverConfigurationMonitor {
     /// Which file was read: one that is mounted over it is another.
     private var identity: FileIdentity?
 
-    /// Prepares to watch `path`.
+    /// Prepares to monitor `path`.
     ///
     /// - Parameters:
-    ///   - loop: Serves the watch.
+    ///   - loop: Serves the monitor.
     ///   - path: The file the C library reads.
     ///   - directories: Where any event counts, such as the one systemd-resolved writes into.
     ///   - debounce: How long the file must rest before it is read.
@@ -74,7 +74,7 @@ public final class ResolverConfigurationMonitor {
     }
 
     private func noteEvent() {
-        // The way to the file may have changed: what comes next must not be missed.
+        // The path to the file may have changed: what comes next must not be missed.
         followAll(SymbolicPath(following: path))
         debouncer.trigger()
     }
@@ -92,7 +92,7 @@ public final class ResolverConfigurationMonitor {
     /// - Returns: Whether anything changed.
     private func load() -> Bool {
         let link = SymbolicPath(following: path)
-        // First watch, then read: a change in between causes one more look.
+        // First monitor, then read: a change in between causes one more reading.
         followAll(link)
         let before = (configuration, health)
         identity = FileIdentity(of: path)
@@ -126,7 +126,7 @@ public final class ResolverConfigurationMonitor {
 
     /// Reads a file.
     static func read(_ path: String) throws(Errno) -> [UInt8] {
-        // A pipe in the file's place must not block the loop.
+        // A pipe of this name must not block the loop.
         try FileDescriptor(opening: path, flags: O_RDONLY | O_NONBLOCK).readAll(upTo: ResolvConf.sizeLimit)
     }
 }

@@ -1,8 +1,8 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// Hears from logind when the machine wakes up (rule S49).
+/// Receives from logind that the machine woke up (rule S49).
 ///
-/// Confined to the loop's thread. An early hint only: the clocks tell about sleep where there is no logind.
+/// Confined to the loop's thread. An early hint only: the clocks reveal sleep where there is no logind.
 public final class LoginSleepProvider {
     /// The machine woke up: `PrepareForSleep(false)` of org.freedesktop.login1(5).
     public var onResume: () -> Void = {}

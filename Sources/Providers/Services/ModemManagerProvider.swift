@@ -9,7 +9,7 @@ struct ModemManagerReader {
     static let modem = "org.freedesktop.ModemManager1.Modem"
     static let bearer = "org.freedesktop.ModemManager1.Bearer"
 
-    /// MM_MODEM_CAPABILITY_IRIDIUM: the one sign of satellite access in ModemManager's published interface, whose
+    /// MM_MODEM_CAPABILITY_IRIDIUM: the one indication of satellite access in ModemManager's published interface, whose
     /// access technologies have no bit for LTE or 5G by satellite (NTN).
     static let iridium = 1 << 5
 

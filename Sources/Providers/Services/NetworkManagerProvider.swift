@@ -13,7 +13,7 @@ public final class NetworkManagerProvider {
 
     private let mirror: ObjectMirror
     private let names: InterfaceNames
-    /// The type of each profile that was asked for; an empty text while the answer is awaited or when there is none.
+    /// The type of each profile that was queried; an empty text while the answer is awaited or when there is none.
     private var profileTypes: [String: String] = [:]
 
     /// Prepares to follow NetworkManager over `connection`.
@@ -61,7 +61,7 @@ public final class NetworkManagerProvider {
         onChange()
     }
 
-    /// Asks once for the type of each profile that matters now; forgets the others.
+    /// Queries once the type of each profile that matters now; forgets the others.
     private func queryProfiles() {
         let wanted = reader.profilesInQuestion
         profileTypes = profileTypes.filter { wanted.contains($0.key) }
@@ -85,7 +85,7 @@ public final class NetworkManagerProvider {
             // Not ours to see, or gone: it stays without a type.
             return
         case .failure:
-            // Asked again with the next change.
+            // Queried again with the next change.
             profileTypes[path] = nil
         }
     }

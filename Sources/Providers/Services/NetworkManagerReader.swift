@@ -14,7 +14,7 @@ struct NetworkManagerReader {
     static let settings = "org.freedesktop.NetworkManager.Settings.Connection"
 
     let objects: BusObjects
-    /// The type of each profile that was asked for, such as `gsm`, by its path.
+    /// The type of each profile that was queried, such as `gsm`, by its path.
     let profileTypes: [String: String]
 
     private var manager: BusObjects.Properties { objects[Self.path, Self.name] ?? [:] }
@@ -46,7 +46,7 @@ struct NetworkManagerReader {
         return facts
     }
 
-    /// The profiles whose types rule S23 asks for: those a disconnected device could activate.
+    /// The profiles whose types rule S23 needs: those a disconnected device could activate.
     var profilesInQuestion: Set<String> {
         var paths: Set<String> = []
         for (_, properties) in objects.all(Self.device) where properties["State"]?.number == 30 {
@@ -104,7 +104,7 @@ struct NetworkManagerReader {
 
     private static let activatableTypes: Set<String> = ["gsm", "cdma", "vpn", "wireguard"]
 
-    /// NM_DEVICE_TYPE_*, where the kernel cannot tell.
+    /// NM_DEVICE_TYPE_*, where the kernel does not know.
     private static func role(_ type: Int) -> DeviceFacts.Role {
         switch type {
         case 2, 30: .wifi

@@ -34,7 +34,7 @@ enum ResolvedReader {
     ///   - uses: What links are used for, by interface index; without it a link has a default route unless it has a domain
     ///     for routing only.
     ///   - names: Finds the names of interfaces.
-    /// - Returns: `nil` when the properties do not name servers in any known way.
+    /// - Returns: `nil` when the properties do not name servers in any known form.
     static func servers(
         _ properties: BusObjects.Properties,
         uses: [Int: LinkUse] = [:],
@@ -105,7 +105,7 @@ enum ResolvedReader {
     }
 
     /// What a link is used for, of its properties; DefaultRoute is false as well while it is not used for DNS, which
-    /// ScopesMask tells apart (`SD_RESOLVED_DNS` is 1).
+    /// ScopesMask distinguishes (`SD_RESOLVED_DNS` is 1).
     static func use(_ properties: BusObjects.Properties) -> LinkUse? {
         guard let scopes = properties["ScopesMask"]?.number, let isDefault = properties["DefaultRoute"]?.flag else {
             return nil

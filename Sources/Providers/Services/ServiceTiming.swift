@@ -3,9 +3,9 @@
 public struct ServiceTiming: Sendable {
     /// How long facts of a service that went away are kept.
     public var grace: Duration
-    /// How often a quiet service is asked whether it still answers.
+    /// How often a quiet service is checked.
     public var check: Duration
-    /// The first pause before asking again a service that failed; doubled up to ``check``.
+    /// The first pause before querying a failed service again; doubled up to ``check``.
     public var retry: Duration
 
     /// Ten seconds for a restart, half a minute between checks, one second after a failure.

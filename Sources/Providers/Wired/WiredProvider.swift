@@ -7,10 +7,10 @@ public import PathModel
 
 /// Learns speed and duplex of wired interfaces from the kernel's ethtool family (rule S39); needs no privilege.
 ///
-/// Confined to the loop's thread. It asks when it is told to and when somebody set a speed, never on its own account.
-/// The kernel answers within the call that asks, so nothing is waited for. A kernel without the family shows as absent.
+/// Confined to the loop's thread. It queries at ``refresh()`` and when a speed was set, never by itself.
+/// The kernel answers within sendmsg(2), so nothing is waited for. A kernel without the family shows as absent.
 public final class WiredProvider {
-    /// What is known, by interface index; interfaces that do not tell are missing.
+    /// What is known, by interface index; interfaces without an answer are missing.
     public private(set) var interfaces: [Int: WiredFacts] = [:]
     public private(set) var health = ProviderHealth()
     /// Something changed; called on the loop's thread.
@@ -23,7 +23,7 @@ public final class WiredProvider {
     private var events: GenericEndpoint?
     private lazy var debouncer = Debouncer(loop: loop, quiet: .milliseconds(50)) { [weak self] in self?.refresh() }
 
-    /// Prepares to ask the kernel about the interfaces that `links` names, each time anew.
+    /// Prepares to query the interfaces that `links` names, each time anew.
     public convenience init(loop: EventLoop, links: @escaping () -> WiredLinks) {
         self.init(loop: loop, links: links, familyName: "ethtool")
     }
@@ -34,7 +34,7 @@ public final class WiredProvider {
         self.familyName = familyName
     }
 
-    /// Looks for the family, asks, and follows what is set by hand.
+    /// Resolves the family, queries, and follows what is set by hand.
     public func start() {
         guard family == nil else { return }
         do throws(ProviderError) {
@@ -55,7 +55,7 @@ public final class WiredProvider {
         }
     }
 
-    /// Ends following; what was told stays.
+    /// Ends following; the facts stay.
     public func stop() {
         debouncer.cancel()
         events?.close()
@@ -63,7 +63,7 @@ public final class WiredProvider {
         family = nil
     }
 
-    /// Asks about every usable interface; one that is not usable now keeps what it told last, until it goes.
+    /// Queries every usable interface; one that is not usable now keeps its last facts, until it is removed.
     public func refresh() {
         guard let family else { return }
         debouncer.cancel()
@@ -87,8 +87,8 @@ public final class WiredProvider {
         onChange()
     }
 
-    /// Asks about one interface.
-    /// - Returns: `nil` when it does not tell.
+    /// Queries one interface.
+    /// - Returns: `nil` when it does not answer.
     private func query(
         _ index: UInt32,
         _ family: UInt16,
@@ -99,7 +99,7 @@ public final class WiredProvider {
         return WiredMessage.facts(message, about: index)
     }
 
-    /// Many drivers do not tell (`EOPNOTSUPP`), and an interface may be gone by now; anything else is worth a note.
+    /// Many drivers do not support it (`EOPNOTSUPP`), and an interface may be gone by now; anything else is noted.
     private func note(refusal: Errno) {
         guard ![Errno(EOPNOTSUPP), Errno(ENODEV)].contains(refusal) else { return }
         health.lastError = .system(call: familyName, code: refusal)
