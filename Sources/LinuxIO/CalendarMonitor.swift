@@ -3,14 +3,14 @@
 internal import CLinuxShims
 internal import Glibc
 
-/// Tells steps of the calendar apart from its steady course.
+/// Distinguishes steps of the calendar from its steady course.
 public struct CalendarStep: Hashable, Sendable {
-    /// Smaller steps are not told: clocks are disciplined all the time.
+    /// Smaller steps are not reported: clocks are disciplined all the time.
     public static let threshold = Duration.milliseconds(100)
 
     private var difference: Duration
 
-    /// Takes the present relation of calendar and time since boot.
+    /// Records the present relation of calendar and time since boot.
     public init(wall: WallTime, boot: Duration) {
         difference = (wall - WallTime(nanoseconds: 0)) - boot
     }
@@ -27,7 +27,7 @@ public struct CalendarStep: Hashable, Sendable {
     }
 }
 
-/// Hears at once when somebody steps the calendar (rule S49).
+/// Is notified at once when the calendar is stepped (rule S49).
 ///
 /// Source: a timer on `CLOCK_REALTIME` that the kernel cancels when the clock is set (`TFD_TIMER_CANCEL_ON_SET`,
 /// timerfd_create(2)). It never fires by itself, so an idle process has no wake-ups from it.
@@ -39,7 +39,7 @@ public final class CalendarMonitor {
     private var registration: EventLoop.Registration?
     private var step: CalendarStep
 
-    /// Makes a watch that hears nothing before ``start(onStep:)``.
+    /// Makes a monitor that is idle until ``start(onStep:)``.
     /// - Throws: The kernel's error number.
     public init(loop: EventLoop, clock: any TimeSource = KernelClock()) throws(Errno) {
         self.loop = loop

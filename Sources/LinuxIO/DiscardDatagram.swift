@@ -3,7 +3,7 @@
 public import Addressing
 internal import CLinuxShims
 
-/// An empty UDP datagram to the discard port (RFC 863), which makes the kernel look for the neighbour's hardware address.
+/// An empty UDP datagram to the discard port (RFC 863), which makes the kernel resolve the neighbour's address.
 public enum DiscardDatagram {
     /// Sends one to `address` by the interface of that index; needs no privilege and never blocks.
     /// - Throws: The kernel's error, such as `ENETUNREACH`.

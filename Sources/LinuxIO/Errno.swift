@@ -22,7 +22,7 @@ public struct Errno: Error, Hashable, Sendable {
         return name.isEmpty ? "E\(rawValue)" : name
     }
 
-    /// Turns the result of a shim (a value, or a negative error number) into a value or a throw.
+    /// Converts the result of a shim (a value, or a negative error number) into a value or a throw.
     static func check(_ result: Int32) throws(Errno) -> Int32 {
         guard result >= 0 else { throw Errno(result) }
         return result
@@ -65,7 +65,7 @@ extension Errno {
     public static let notPermitted = Errno(EPERM)
     /// `EADDRNOTAVAIL`: the address is none of this machine's.
     public static let addressNotAvailable = Errno(EADDRNOTAVAIL)
-    /// `EADDRINUSE`: the address or port is taken.
+    /// `EADDRINUSE`: the address or port is in use.
     public static let addressInUse = Errno(EADDRINUSE)
     /// `EINVAL`: an argument is not valid.
     public static let invalid = Errno(EINVAL)

@@ -3,11 +3,11 @@
 extension EventLoop {
     /// Computes on a thread of its own, and hands the result over on the loop's.
     ///
-    /// For rare work that takes long, such as checking a password. The thread ends with the work; keeping the number
+    /// For rare, slow work, such as checking a password. The thread ends with the work; keeping the number
     /// of them small is the caller's part.
     /// - Parameters:
     ///   - work: What to compute; runs on the new thread.
-    ///   - completion: Takes the result on the loop's thread; refer weakly to what must not outlive the loop.
+    ///   - completion: Receives the result on the loop's thread; refer weakly to what must not outlive the loop.
     /// - Throws: An ``Errno`` when there is no thread to be had, pthread_create(3).
     public func offload<Value: Sendable>(
         _ work: @escaping @Sendable () -> Value,

@@ -27,7 +27,7 @@ public final class EventLoop: Sendable {
         public static let exceptional = Interest(rawValue: EPOLLPRI.rawValue)
     }
 
-    /// What became of a watched descriptor: the interests that are ready, and `failed`.
+    /// The readiness of a registered descriptor: the interests that are ready, and `failed`.
     public struct Readiness: OptionSet, Sendable {
         public let rawValue: UInt32
         public init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -55,11 +55,11 @@ public final class EventLoop: Sendable {
     }
 
     private let inbox = Mutex(Inbox())
-    /// Held by the thread that is the loop's at this moment: all the time but while the loop waits.
+    /// Held by the thread that runs the loop: all the time but while the loop waits.
     private let iteration = Mutex(())
     private let epoll: FileDescriptor
     private let wake: FileDescriptor
-    /// Registrations and timers; touched on the loop's thread only, which `confine` checks, and within a turn.
+    /// Registrations and timers; touched on the loop's thread only, which `confine` checks, and within an iteration.
     private nonisolated(unsafe) var reactor: Reactor
     private let owner: Atomic<UInt>
 
@@ -97,7 +97,7 @@ public final class EventLoop: Sendable {
         _ = consume remains
     }
 
-    /// One turn: the first `count` events, what others handed over, and what was put off.
+    /// One iteration: the first `count` events, what others handed over, and what was put off.
     /// - Returns: `false` when the loop is to stop.
     private func serve(_ events: [nwp_ready], _ count: Int) -> Bool {
         owner.store(UInt(pthread_self()), ordering: .relaxed)
@@ -172,7 +172,7 @@ public final class EventLoop: Sendable {
         _ = nwp_eventfd_signal(wake.rawValue)
     }
 
-    /// How often the inbox is emptied before descriptors and timers have their turn.
+    /// How often the inbox is emptied before descriptors and timers are served.
     private static let rounds = 64
 
     /// Runs what other threads handed over, until there is nothing more or others have waited long enough.
@@ -198,7 +198,7 @@ public final class EventLoop: Sendable {
                 )
             }
         }
-        // A job that always enqueues the next must not starve descriptors: they are asked, and the loop comes back.
+        // A job that always enqueues the next must not block descriptors: they are polled, and the loop comes back.
         _ = nwp_eventfd_signal(wake.rawValue)
         return true
     }
@@ -223,7 +223,7 @@ public final class EventLoop: Sendable {
     }
 
     private func runDueTimers() {
-        // What is due now, and nothing that handlers add: one that always schedules the next must not starve others.
+        // What is due now, and nothing that handlers add: one that always schedules the next must not block others.
         for due in unsafe reactor.dequeueDueTimers(at: clock.boot) {
             guard let handler = unsafe reactor.removeHandler(of: due.timer) else { continue }
             unsafe reactor.noteLateness(since: due.since, at: clock.boot)
@@ -247,8 +247,8 @@ extension EventLoop {
     ///
     /// Level-triggered.
     ///
-    /// The caller keeps the descriptor open for as long as it is watched. Of what is ready in one turn, handlers that are
-    /// `urgent` come first: those of what must be heard whatever others send.
+    /// The caller keeps the descriptor open while it is registered. Of what is ready in an iteration, handlers that are
+    /// `urgent` come first: those that must not wait for others.
     /// - Throws: epoll_ctl(2)'s error, such as `EPERM` for a regular file.
     public func register(
         _ descriptor: Int32,
@@ -263,7 +263,7 @@ extension EventLoop {
         return Registration(token: token, descriptor: descriptor)
     }
 
-    /// Changes what a descriptor is watched for; an empty set pauses it (errors still arrive).
+    /// Changes what a descriptor is registered for; an empty set pauses it (errors still arrive).
     public func change(_ registration: Registration, to interest: Interest) throws(Errno) {
         confine()
         _ = try Errno.check(
@@ -299,12 +299,12 @@ extension EventLoop {
     }
 }
 
-// MARK: - Turns
+// MARK: - Iterations
 
 extension EventLoop {
-    /// Calls `handler` once in every turn from now on, after the handlers of all events and before what was put off.
+    /// Calls `handler` once in every iteration from now on, after the handlers of all events and before deferred work.
     ///
-    /// It wakes nobody: a loop that waits has no turns. There is one such handler; a later one takes its place.
+    /// Runs once per iteration; does not wake the loop. There is one such handler; a later one replaces it.
     public func onIteration(_ handler: @escaping () -> Void) {
         confine()
         unsafe reactor.onIteration = handler
@@ -331,11 +331,11 @@ extension EventLoop {
         schedule(at: clock.boot + delay, handler: handler)
     }
 
-    /// Calls `handler` once, when somebody who was asked had `limit` to answer: only then is silence evidence.
+    /// Calls `handler` once, when a peer had `limit` to answer while this loop was running.
     ///
     /// Time for which this loop's timers came late (a busy machine, a long handler, a suspended system) is added, up to
-    /// twice `limit`; what arrived meanwhile is served first. A loop that was awake for less than half of `limit` all the
-    /// same is starved: silence says nothing then.
+    /// twice `limit`; what arrived meanwhile is served first. If the loop was awake for less than half of `limit` all
+    /// the same, the timeout is inconclusive.
     public func scheduleTimeout(after limit: Duration, handler: @escaping (_ isInconclusive: Bool) -> Void) -> Timer {
         confine()
         let timer = unsafe reactor.makeTimer()
@@ -403,7 +403,7 @@ extension EventLoop {
 // MARK: - Executor
 
 extension EventLoop: SerialExecutor, TaskExecutor {
-    /// Takes a job from the Swift runtime; may be called from any thread.
+    /// Enqueues a job of the Swift runtime; may be called from any thread.
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         post { $0.jobs.append(job) }

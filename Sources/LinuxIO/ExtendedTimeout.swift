@@ -1,14 +1,14 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// Decides when somebody who was asked had the time to answer: only while the asker was awake is silence evidence.
+/// A timeout that is extended by the time for which this process was delayed.
 struct ExtendedTimeout {
     /// Lateness below this is that of any timer.
     static let tolerance = Duration.milliseconds(10)
 
     enum End: Equatable {
-        /// Wait for so much longer, and ask again.
+        /// Wait for so much longer, and call again.
         case wait(Duration)
-        /// Whoever said nothing was silent, unless the asker was asleep for more than half of the time.
+        /// The time is over; inconclusive when this process was delayed for more than half of it.
         case over(isInconclusive: Bool)
     }
 

@@ -9,7 +9,7 @@ public struct FileDescriptor: ~Copyable, Sendable {
     /// It is valid while this value lives.
     public let rawValue: Int32
 
-    /// Takes ownership of an open descriptor.
+    /// Owns an open descriptor from now on.
     public init(owning rawValue: Int32) {
         self.rawValue = rawValue
     }
@@ -106,7 +106,7 @@ extension FileDescriptor {
     }
 
     /// Writes once, repeated over `EINTR`.
-    /// - Returns: How many bytes the kernel took; less than all is possible.
+    /// - Returns: How many bytes the kernel accepted; less than all is possible.
     public borrowing func write(_ bytes: Span<UInt8>) throws(Errno) -> Int {
         var written: Int
         repeat {

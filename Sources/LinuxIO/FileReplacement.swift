@@ -2,9 +2,9 @@
 
 internal import Glibc
 
-/// A file that takes another one's place whole or not at all.
+/// A file that replaces another one whole or not at all.
 ///
-/// It is written beside the old one, as `PATH.new`, and put in place by rename(2): a reader and a crash find the old
+/// It is written beside the old one, as `PATH.new`, and renamed by rename(2): a reader and a crash find the old
 /// contents or the new ones. A replacement that is given up leaves nothing behind.
 public struct FileReplacement: ~Copyable {
     private let name: String
@@ -58,8 +58,8 @@ public struct FileReplacement: ~Copyable {
         guard fsync(descriptor.rawValue) == 0 else { throw .current }
     }
 
-    /// Puts the new file in the old one's place.
-    /// - Throws: close(2)'s error, with which some disks tell of a failed write, or rename(2)'s.
+    /// Replaces the old file by the new one.
+    /// - Throws: close(2)'s error, with which some disks report a failed write, or rename(2)'s.
     public consuming func commit() throws(Errno) {
         try descriptor.close()
         try temporary.rename(to: name)

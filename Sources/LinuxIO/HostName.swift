@@ -15,10 +15,10 @@ public enum HostName {
     }
 }
 
-/// Hears at once when the machine gets another name, as by cloud-init or DHCP long after the start.
+/// Is notified at once when the machine gets another name, as by cloud-init or DHCP long after the start.
 ///
 /// Source: `/proc/sys/kernel/hostname`, which poll(2) reports as exceptional after each sethostname(2), of any UTS
-/// namespace. Where it cannot be watched, ``poll()`` has to be called at times.
+/// namespace. Where it cannot be monitored, ``poll()`` has to be called at times.
 public final class HostNameMonitor {
     /// The name that was seen last.
     public private(set) var name: String
@@ -28,7 +28,7 @@ public final class HostNameMonitor {
     private var file: FileDescriptor?
     private var registration: EventLoop.Registration?
 
-    /// Makes a watch that hears nothing before ``start(onChange:)``.
+    /// Makes a monitor that is idle until ``start(onChange:)``.
     public init(loop: EventLoop) {
         self.loop = loop
         name = HostName.current
@@ -60,7 +60,7 @@ public final class HostNameMonitor {
         onChange = { _ in }
     }
 
-    /// Looks whether the name is another one.
+    /// Reads the name, and reports another one.
     public func poll() {
         let current = HostName.current
         guard current != name else { return }

@@ -7,7 +7,7 @@ internal import Glibc
 /// A UDP socket on the multicast DNS group of one interface and one family.
 ///
 /// It is bound to the group's address, not to the wildcard, and shares port 5353 with other responders on this host:
-/// each gets every multicast packet, and this one never takes their unicast packets. Packets leave from port 5353
+/// each gets every multicast packet, and this one never receives their unicast packets. Packets leave from port 5353
 /// with TTL or hop limit 255.
 public struct MulticastSocket: ~Copyable {
     /// A received packet; its bytes are at the front of the caller's buffer.
@@ -46,7 +46,7 @@ public struct MulticastSocket: ~Copyable {
         self.interface = interface
     }
 
-    /// The descriptor, to be watched by a loop.
+    /// The descriptor, to register with a loop.
     public var rawValue: Int32 { descriptor.rawValue }
 
     /// Sends one packet to the group; never blocks.
@@ -109,7 +109,7 @@ public struct UnicastSocket: ~Copyable {
         self.family = family
     }
 
-    /// Whether no other socket takes what is sent to port 5353 of this host by this family.
+    /// Whether no other socket receives what is sent to port 5353 of this host by this family.
     ///
     /// `own` is the ``inode`` of the one that may. Source: `/proc/net/udp` and `/proc/net/udp6`, without the sockets that
     /// are bound to a group.
@@ -124,7 +124,7 @@ public struct UnicastSocket: ~Copyable {
         return unsafe fstat(descriptor.rawValue, &status) == 0 ? UInt64(status.st_ino) : nil
     }
 
-    /// The descriptor, to be watched by a loop.
+    /// The descriptor, to register with a loop.
     public var rawValue: Int32 { descriptor.rawValue }
 
     /// Receives one packet into `buffer`; never blocks.

@@ -6,7 +6,7 @@ internal import Glibc
 
 /// Whether something behind the forwarding table lets packets of this process out.
 public enum OutputVerdict: Hashable, Sendable {
-    /// Nothing is known to be in the way.
+    /// No obstacle is known.
     case open
     /// An IPsec policy blocks them (`EPERM` of connect(2)).
     case blocked

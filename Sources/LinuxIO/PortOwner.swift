@@ -45,7 +45,7 @@ public struct PortOwner: Hashable, Sendable {
     package struct Entry: Hashable, Sendable {
         package let user: UInt32
         package let inode: UInt64
-        /// Whether it is bound to a group, and takes nothing that is sent to this host alone.
+        /// Whether it is bound to a group, and receives nothing that is sent to this host alone.
         package let isOfGroup: Bool
     }
 

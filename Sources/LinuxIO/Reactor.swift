@@ -12,7 +12,7 @@ struct Reactor: ~Copyable {
 
     var handlers: [UInt64: (EventLoop.Readiness) -> Void] = [:]
     let timer: FileDescriptor
-    /// Called once a turn.
+    /// Called once per iteration.
     var onIteration: () -> Void = {}
 
     private var deferred: [() -> Void] = []
@@ -77,7 +77,7 @@ struct Reactor: ~Copyable {
         }
     }
 
-    /// Takes the timers whose time has come off the plan, the earliest first.
+    /// Dequeues the timers that are due, the earliest first.
     mutating func dequeueDueTimers(at now: Duration) -> [(timer: EventLoop.Timer, since: Duration)] {
         _ = try? timer.read(upTo: 8)
         armed = nil
@@ -89,7 +89,7 @@ struct Reactor: ~Copyable {
         return due
     }
 
-    /// Counts how late the loop wakes up, at the beginning of a turn: what happened meanwhile may cancel every timer that
+    /// Counts how late the loop wakes up, as an iteration begins: what happened meanwhile may cancel every timer that
     /// was due.
     mutating func noteWaking(at now: Duration) {
         if let wanted { noteLateness(since: wanted, at: now) }
@@ -103,7 +103,7 @@ struct Reactor: ~Copyable {
         noted = max(noted, now)
     }
 
-    /// Takes the handler of a timer; `nil` when it was cancelled meanwhile.
+    /// Removes the handler of a timer; `nil` when it was cancelled meanwhile.
     mutating func removeHandler(of timer: EventLoop.Timer) -> (() -> Void)? {
         timers.removeValue(forKey: timer.id)
     }

@@ -4,7 +4,7 @@ internal import Glibc
 
 /// Where time comes from: the one clock seam of the project.
 ///
-/// Pure code takes a `Duration` since boot as an argument; shells read it here; tests hand in a clock of their own.
+/// Pure code has a `Duration` since boot as an argument; shells read it here; tests hand in a clock of their own.
 public protocol TimeSource: Sendable {
     /// Time since boot with time asleep, `CLOCK_BOOTTIME`: deadlines, TTLs and ages.
     var boot: Duration { get }
@@ -15,7 +15,7 @@ public protocol TimeSource: Sendable {
 }
 
 extension TimeSource {
-    /// What the calendar says of a moment since boot, unless it was stepped between that moment and now.
+    /// The calendar time of a time since boot, unless the calendar was stepped between then and now.
     public func calendar(at time: Duration) -> WallTime { wall + (time - boot) }
 }
 

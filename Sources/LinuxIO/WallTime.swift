@@ -1,11 +1,11 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// A moment of the calendar, in UTC, as people and log readers see it.
+/// A time of the calendar, in UTC, as people and log readers see it.
 public struct WallTime: Hashable, Sendable, Comparable {
     /// Nanoseconds since 1970-01-01T00:00:00Z, without leap seconds.
     public let nanoseconds: Int64
 
-    /// Makes a moment from nanoseconds since 1970.
+    /// Makes a time from nanoseconds since 1970.
     public init(nanoseconds: Int64) {
         self.nanoseconds = nanoseconds
     }
@@ -16,12 +16,12 @@ public struct WallTime: Hashable, Sendable, Comparable {
     /// Earlier comes first.
     public static func < (left: WallTime, right: WallTime) -> Bool { left.nanoseconds < right.nanoseconds }
 
-    /// The moment `duration` later.
+    /// The time `duration` later.
     public static func + (time: WallTime, duration: Duration) -> WallTime {
         WallTime(nanoseconds: time.nanoseconds + duration.nanoseconds)
     }
 
-    /// The moment `duration` earlier.
+    /// The time `duration` earlier.
     public static func - (time: WallTime, duration: Duration) -> WallTime {
         WallTime(nanoseconds: time.nanoseconds - duration.nanoseconds)
     }

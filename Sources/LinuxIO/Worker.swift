@@ -3,16 +3,16 @@
 internal import Glibc
 internal import Synchronization
 
-/// Work that may take long (reading old logs, decompression), on a thread beside an event loop that must not wait.
+/// Slow work (reading old logs, decompression), on a thread beside an event loop that must not wait.
 ///
-/// A job is done in pieces of some milliseconds. A few jobs take turns, so that a long one does not hold up a short one;
+/// A job is done in pieces of some milliseconds. A few jobs alternate, so that a long one does not hold up a short one;
 /// others wait in line. The thread runs at a lower priority than the loop's and ends when there is nothing to do: idle,
 /// nothing is there.
 public final class Worker: Sendable {
     /// There are too many jobs already.
     public struct Busy: Error {}
 
-    /// Work under way on the worker's thread, until ``advance()`` gives the result.
+    /// Work in progress on the worker's thread, until ``advance()`` gives the result.
     public protocol Job: SendableMetatype {
         associatedtype Value: Sendable
         /// Does one piece, on the worker's thread.
@@ -44,7 +44,7 @@ public final class Worker: Sendable {
 
     private struct Waiting {
         let id: UInt64
-        /// Begins the job, on the worker's thread; what it gives does one piece and tells whether it is over.
+        /// Begins the job, on the worker's thread; what it gives does one piece and returns whether it is over.
         let begin: @Sendable () -> () -> Bool
     }
 
@@ -60,9 +60,9 @@ public final class Worker: Sendable {
     private let capacity: Int
     private let startThread: @Sendable (@escaping @Sendable () -> Void) throws(Errno) -> Void
     private let state = Mutex(State())
-    /// How many jobs take turns; each may hold a file open.
+    /// How many jobs alternate; each may hold a file open.
     private static let mostRunning = 4
-    /// How much the thread gives way, nice(2).
+    /// The niceness of the thread, nice(2).
     private static let niceness: Int32 = 10
 
     /// Makes a worker for up to `capacity` jobs at a time; its thread starts with the first.
@@ -85,9 +85,9 @@ public final class Worker: Sendable {
     ///
     /// - Parameters:
     ///   - job: Makes the job, on the worker's thread.
-    ///   - completion: Takes the result on the loop's thread; not called once the ticket is cancelled.
+    ///   - completion: Receives the result on the loop's thread; not called once the ticket is cancelled.
     /// - Returns: What the job is cancelled with.
-    /// - Throws: ``Busy`` when there are as many jobs as the worker takes, or there is no thread to be had.
+    /// - Throws: ``Busy`` when there are as many jobs as the worker accepts, or there is no thread to be had.
     public func start<Work: Job>(
         _ job: @escaping @Sendable () throws -> Work,
         completion: @escaping (Result<Work.Value, any Error>) -> Void
@@ -139,7 +139,7 @@ public final class Worker: Sendable {
         return ticket
     }
 
-    /// The thread: a piece of each job in turn, until there is none.
+    /// The thread: a piece of each job in rotation, until there is none.
     private func work() {
         // Of this thread alone, sched(7).
         _ = nice(Self.niceness)
