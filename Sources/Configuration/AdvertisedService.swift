@@ -13,7 +13,7 @@ public struct AdvertisedService: Hashable, Sendable {
     public var text: [TextRecord.Entry] = []
     /// Further names to be browsed by, such as `_printer`.
     public var subtypes: [String] = []
-    /// The interfaces it is offered on; empty is all that take part.
+    /// The interfaces it is offered on; empty is all that are used.
     public var interfaces: [String] = []
 
     /// Whether the other one would be seen under the same name; letters of ASCII differ by nothing (rule N3).

@@ -43,7 +43,7 @@ public struct Configuration: Hashable, Sendable {
     /// Whether gateways must answer (rule S52).
     public var gatewayLiveness = GatewayLivenessSettings()
     public var dns = DNSSettings()
-    /// Other programs that are asked for details (rule S51).
+    /// Other programs that are queried for details (rule S51).
     public var providers = ProviderSettings()
     /// What is shown of Wi-Fi networks.
     public var wifi = WirelessSettings()

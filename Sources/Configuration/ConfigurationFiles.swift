@@ -6,7 +6,7 @@ internal import LinuxIO
 /// Finds and reads the configuration file and its drop-ins.
 public struct ConfigurationFiles: Hashable, Sendable {
     public let file: String
-    /// Whether somebody asked for this file, so that its absence is an error.
+    /// Whether this file was requested, so that its absence is an error.
     public let isRequired: Bool
 
     /// The directory of the drop-ins: `conf.d` beside the file.
@@ -131,7 +131,7 @@ extension Configuration {
     ///   - paths: The standard paths of this user.
     ///   - environment: The environment.
     ///   - overrides: What flags set.
-    ///   - verifying: Looks at what an otherwise right configuration refers to.
+    ///   - verifying: Checks what an otherwise right configuration refers to.
     /// - Returns: The configuration.
     /// - Throws: ``ConfigurationError`` with everything that was found.
     public static func load(

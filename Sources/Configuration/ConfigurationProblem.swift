@@ -33,7 +33,7 @@ public struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible 
         case more
     }
 
-    /// One line with the place, what is wrong, what was expected, and the nearest right spelling.
+    /// One line with the origin, what is wrong, what was expected, and the nearest right spelling.
     public var description: String { "\(origin): \(text)" }
 
     private var text: String {

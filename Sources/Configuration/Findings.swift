@@ -1,6 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// What a reader collects on its way through the files: problems, and where each setting was written.
+/// What a reader collects from the files: problems, and where each setting was written.
 struct Findings {
     /// So many problems are listed; one more says that there are others.
     static let limit = 100

@@ -21,7 +21,7 @@ extension MonitorSettings: ConfigurationEntry {
     ]
 }
 
-/// Whose traffic a view looks at (rule S29).
+/// Whose traffic a view covers (rule S29).
 public struct ViewSettings: Hashable, Sendable {
     /// The firewall mark; `nil` is none.
     public var mark: UInt32?

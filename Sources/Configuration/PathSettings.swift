@@ -62,11 +62,11 @@ public struct ProbeSettings: Hashable, Sendable, ConfigurationSection {
 
 /// Whether gateways must answer (rule S52).
 public struct GatewayLivenessSettings: Hashable, Sendable, ConfigurationSection {
-    /// Whether neighbour states are watched.
+    /// Whether neighbour states are monitored.
     public var isEnabled = false
     /// Whether a silent gateway makes the path unsatisfied.
     public var isStrict = false
-    /// How often an idle gateway is asked.
+    /// How often an idle gateway is probed.
     public var interval = Duration.seconds(30)
 
     static let settings: [Setting<GatewayLivenessSettings>] = [
@@ -88,7 +88,7 @@ public struct GatewayLivenessSettings: Hashable, Sendable, ConfigurationSection 
 }
 
 public struct DNSSettings: Hashable, Sendable, ConfigurationSection {
-    /// The resolver configuration that is watched (rule S36).
+    /// The resolver configuration that is monitored (rule S36).
     public var resolverFile = "/etc/resolv.conf"
 
     static let settings: [Setting<DNSSettings>] = [
@@ -96,7 +96,7 @@ public struct DNSSettings: Hashable, Sendable, ConfigurationSection {
     ]
 }
 
-/// Parts of the system that are asked for details (rule S51).
+/// Parts of the system that are queried for details (rule S51).
 public struct ProviderSettings: Hashable, Sendable, ConfigurationSection {
     /// NetworkManager over D-Bus: metered, connecting.
     public var networkManager = true

@@ -4,7 +4,7 @@
 public struct TLSServerSettings: Hashable, Sendable, ConfigurationSection {
     public enum ClientAuthentication: String, CaseIterable, Sendable {
         case none = "NoClientCert"
-        /// One is asked for, and any will do, none as well.
+        /// One is requested; any is accepted, none as well.
         case request = "RequestClientCert"
         case requireAny = "RequireAnyClientCert"
         /// One that is given must be of `client_ca_file`.
@@ -12,7 +12,7 @@ public struct TLSServerSettings: Hashable, Sendable, ConfigurationSection {
         /// A certificate of `client_ca_file` is needed.
         case requireAndVerify = "RequireAndVerifyClientCert"
 
-        /// Whether `client_ca_file` is needed to judge by.
+        /// Whether verification needs `client_ca_file`.
         var needsAuthorities: Bool { self == .verifyIfGiven || self == .requireAndVerify }
     }
 
@@ -118,7 +118,7 @@ extension ValueForm where Value == [PasswordUser] {
     )
 }
 
-/// The look of bcrypt hashes, crypt(5).
+/// The form of bcrypt hashes, crypt(5).
 enum BcryptHash {
     /// Whether a text is one, with a cost that a daemon can bear.
     static func isOne(_ text: String) -> Bool {

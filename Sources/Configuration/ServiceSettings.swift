@@ -6,7 +6,7 @@ public struct MulticastSettings: Hashable, Sendable, ConfigurationSection {
     public var isEnabled = true
     /// How often all types are queried again.
     public var censusInterval = Duration.seconds(60)
-    /// Interfaces that take part, besides being able to; empty is all.
+    /// Interfaces to use, of those that can; empty is all.
     public var interfaces: [Glob] = []
     public var watched: [WatchedService] = []
     public var advertised: [AdvertisedService] = []

@@ -26,7 +26,7 @@ struct Setting<Root: Sendable>: Sendable {
     let read: @Sendable (YAMLNode, inout Root, _ path: String, inout Findings) -> Void
     /// The current value; `nil` when it is not set.
     let write: @Sendable (Root) -> ConfigurationTree?
-    /// The key's description, with the defaults taken from a root.
+    /// The key's description, with the defaults of a root.
     let outline: @Sendable (Root) -> SettingOutline
     /// The dotted paths of what differs between two roots.
     let changes: @Sendable (_ old: Root, _ new: Root, _ path: String) -> [SettingChange]

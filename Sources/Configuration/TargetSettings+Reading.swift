@@ -6,7 +6,7 @@ internal import Probes
 
 extension TargetSettings {
     /// Reads a file of targets, which has the keys of the `diagnosis` section; JSON is read as the YAML it is.
-    /// - Throws: ``ConfigurationError`` with everything that is wrong, each with its place.
+    /// - Throws: ``ConfigurationError`` with everything that is wrong, each with its origin.
     public static func load(_ path: String) throws(ConfigurationError) -> TargetSettings {
         var findings = Findings()
         var settings = TargetSettings()
@@ -19,7 +19,7 @@ extension TargetSettings {
         return settings
     }
 
-    /// Whether nothing is said of whom to ask.
+    /// Whether no target is configured.
     public var isEmpty: Bool { self == TargetSettings() }
 
     /// Where the targets come from: `configuration` or `public defaults`.

@@ -2,7 +2,7 @@
 
 public import Addressing
 
-/// Whom a diagnosis asks: the `diagnosis` section, and the whole of a file of targets.
+/// The targets of a diagnosis: the `diagnosis` section, and the whole of a file of targets.
 public struct TargetSettings: Hashable, Sendable, ConfigurationSection {
     /// Whether the service examines the network by itself when something fails.
     public var isEnabled = true

@@ -4,10 +4,10 @@ internal import Spelling
 
 /// Why a text is not a value of some form.
 enum Refusal: Error, Equatable {
-    /// It does not look like one.
+    /// It has not the form of one.
     case malformed
     case unknownWord(nearest: String?)
-    /// It has the right look, but the sentence says what is missing.
+    /// It has the right form, but the sentence says what is missing.
     case expected(String)
 }
 
@@ -70,7 +70,7 @@ struct ValueForm<Value: Sendable>: Sendable {
         }
     }
 
-    /// The same form for a setting that may be left out; it has no way to say `nil`.
+    /// The same form for a setting that may be left out; it cannot say `nil`.
     @_semantics("optimize.sil.specialize.generic.never")
     var optional: ValueForm<Value?> {
         ValueForm<Value?>(

@@ -1,13 +1,13 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// A DNS-SD service that somebody wants to hear of when it is missing.
+/// A DNS-SD service that is reported when it is missing.
 public struct WatchedService: Hashable, Sendable, CustomStringConvertible {
     /// The service type, such as `_ipp._tcp`.
     public let type: String
     /// The instance name; `nil` stands for any instance.
     public let name: String?
 
-    /// What a reader is told when a text is not one.
+    /// What a reader reports when a text is not one.
     public static let expectation = "a service such as _ipp._tcp or _ipp._tcp/Office Printer"
 
     /// Reads `TYPE` or `TYPE/NAME`.

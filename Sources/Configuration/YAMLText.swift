@@ -45,7 +45,7 @@ enum YAMLText {
         }
     }
 
-    /// Text without quotes where no YAML reader could take it for something else, otherwise in double quotes.
+    /// Text without quotes where no YAML reader could mistake it for something else, otherwise in double quotes.
     static func scalar(_ text: String) -> String {
         let letters = text.unicodeScalars
         let isWord = letters.allSatisfy { isWordLetter($0) } && letters.first.map(isInitial) == true
