@@ -6,7 +6,7 @@ internal import LinuxIO
 // MARK: - Which file is written
 
 extension EventLog {
-    /// What the next file is called until it takes the log's name.
+    /// What the next file is called until it has the log's name.
     static var newSuffix: String { ".new" }
 
     func adopt(_ file: LogFile) {
@@ -21,7 +21,7 @@ extension EventLog {
         status.repairedBytes += file.repairedBytes
     }
 
-    /// Looks, at times, whether the file is still the one that the path names, and rotates it when it is due.
+    /// Checks, at times, whether the file is still the one that the path names, and rotates it when it is due.
     func checkFile() {
         guard !isStandardOutput else { return }
         let now = clock.boot

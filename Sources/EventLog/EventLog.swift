@@ -7,7 +7,7 @@ public import LinuxIO
 ///
 /// Confined to one event loop. Each record is one write(2) to a file opened with `O_APPEND`, so a process that is
 /// killed leaves whole lines. Each file begins with `log.opened`. When the file cannot be written, the service goes
-/// on: the log tries again before every event and, when it can, tells by `log.gap` what is missing.
+/// on: the log tries again before every event and, when it can, reports by `log.gap` what is missing.
 ///
 /// To start: open the log, make a hub that goes on after ``recovered``, attach the log to it.
 public final class EventLog {
@@ -15,7 +15,7 @@ public final class EventLog {
         public var identity: DaemonIdentity
         /// When a new file begins.
         public var rotation = RotationPolicy()
-        /// How often the log looks whether its file was removed, replaced or cut.
+        /// How often the log checks whether its file was removed, replaced or cut.
         public var checkInterval = Duration.seconds(1)
 
         public init(identity: DaemonIdentity) {
@@ -49,7 +49,7 @@ public final class EventLog {
     var nextRotation = Duration.zero
     private let lock: LogLock?
 
-    /// Opens the log at `path`, or standard output for `-`; makes its directory, takes its lock, repairs its end.
+    /// Opens the log at `path`, or standard output for `-`; makes its directory, acquires its lock, repairs its end.
     ///
     /// - Throws: ``EventLogError`` when the path cannot be used, is somebody else's, or is written by another daemon.
     public init(path: String, options: Options, clock: any TimeSource = KernelClock()) throws(EventLogError) {
@@ -112,7 +112,7 @@ public final class EventLog {
     /// Whether something was written that may not be on the disk.
     public var hasUnsaved: Bool { !unsaved.isEmpty || file?.isUnsaved == true }
 
-    /// What was written since this was asked last, and may not be on the disk; `nil` when there is nothing.
+    /// What was written since the last call, and may not be on the disk; `nil` when there is nothing.
     public func removeUnsaved() -> UnsavedLog? {
         if let file = file?.removeUnsaved() { unsaved.append(file) }
         defer { unsaved = [] }
@@ -193,7 +193,7 @@ extension EventLog: EventJournal {
     /// Counts an error of the file being written, and begins an outage.
     func fail(_ error: String) {
         status.errors += 1
-        // Files that somebody removed to make room take it until they are closed.
+        // Files that were removed to make room occupy it until they are closed.
         unsaved.removeAll { !$0.isLinked }
         guard status.outage == nil else { return }
         status.outage = LogStatus.Outage(since: clock.boot, error: error)

@@ -13,7 +13,7 @@ struct FileStatus: Equatable {
     /// When it was last written, in nanoseconds since 1970.
     let modified: Int64
 
-    /// Asks for the file at a path, following symbolic links.
+    /// Queries the file at a path, following symbolic links.
     init(path: String) throws(Errno) {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else { throw .current }
@@ -39,7 +39,7 @@ struct FileStatus: Equatable {
 }
 
 extension FileDescriptor {
-    /// Reads at a place of a regular file, pread(2).
+    /// Reads at an offset of a regular file, pread(2).
     borrowing func read(at offset: Int64, upTo count: Int) throws(Errno) -> [UInt8] {
         var failure: Errno?
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
@@ -59,7 +59,7 @@ extension FileDescriptor {
         guard ftruncate(rawValue, off_t(size)) == 0 else { throw .current }
     }
 
-    /// Whether a write would be taken now, poll(2).
+    /// Whether a write would be accepted now, poll(2).
     borrowing func isWritable() -> Bool {
         var entry = pollfd(fd: rawValue, events: Int16(POLLOUT), revents: 0)
         return unsafe poll(&entry, 1, 0) == 1

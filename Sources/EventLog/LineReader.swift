@@ -36,7 +36,7 @@ final class LineReader {
     /// The plain file behind it, for searching; `nil` when it is compressed.
     var plain: PlainFile? { if case .plain(let file) = source { file } else { nil } }
 
-    /// Goes on at a place of a plain file.
+    /// Goes on at an offset of a plain file.
     func seek(to offset: Int64) {
         plain?.offset = offset
         buffer = []

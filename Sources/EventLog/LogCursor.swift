@@ -3,7 +3,7 @@
 public import EventHub
 public import LinuxIO
 
-/// Reads the records of one stream once from a place to the newest, a few at a time.
+/// Reads the records of one stream once from a position to the newest, a few at a time.
 ///
 /// One file is open at a time, and none is begun twice: what a file is rotated to meanwhile is found by its numbers.
 public struct LogCursor {
@@ -18,7 +18,7 @@ public struct LogCursor {
     /// What one step found.
     public struct Step: Sendable {
         public var records: [EventRecord] = []
-        /// The number of the last record that was looked at, or the one to begin after.
+        /// The number of the last record that was read, or the one to begin after.
         public var last: UInt64
         /// Whether nothing newer was there.
         public var isAtEnd = false
@@ -48,14 +48,14 @@ public struct LogCursor {
         }
     }
 
-    /// Whether the log did not hold what follows the number that was asked for; known after the first step.
+    /// Whether the log did not hold what follows the requested number; known after the first step.
     public var isCut: Bool {
         guard hasBegun, case .after(let sequence) = start else { return false }
         guard let oldest else { return true }
         return sequence < oldest && oldest - sequence > 1
     }
 
-    /// Looks at up to `lines` records, and takes up to `limit` of those whose event `isWanted`.
+    /// Reads up to `lines` records, and returns up to `limit` of those whose event `isWanted`.
     /// - Throws: ``EventLogError`` when the log cannot be read, or is none.
     public mutating func advance(
         lines: Int,

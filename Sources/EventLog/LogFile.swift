@@ -82,7 +82,7 @@ final class LogFile {
         return RecordHeader(line: head[...])?.time
     }
 
-    /// Takes note that somebody cut the file.
+    /// Notes that the file was truncated by others.
     func noteSize(_ size: Int64) {
         self.size = size
         pending = []
@@ -109,7 +109,7 @@ final class LogFile {
         size += Int64(written)
     }
 
-    /// The file, when something was written to it since this was asked last; `nil` when nothing was, or it cannot be had.
+    /// The file, when something was written to it since the last call; `nil` when nothing was, or it cannot be had.
     func removeUnsaved() -> SavedFile? {
         guard !isStream, isUnsaved else { return nil }
         let copy = fcntl(descriptor.rawValue, F_DUPFD_CLOEXEC, 0)
@@ -132,7 +132,7 @@ final class LogFile {
     }
 
     private func write(_ bytes: ArraySlice<UInt8>) throws(Errno) -> Int {
-        // A pipe that is ready takes at least PIPE_BUF bytes; a full one must not stop the loop.
+        // A pipe that is ready accepts at least PIPE_BUF bytes; a full one must not stop the loop.
         guard !isStream || descriptor.isWritable() else { throw .again }
         return try descriptor.write(bytes.span)
     }

@@ -6,13 +6,13 @@ internal import LinuxIO
 /// The right to write one log: an exclusive flock(2) on a file beside it.
 ///
 /// The lock has a file of its own, because the log's file changes with every rotation. It stays when the daemon ends, so
-/// that nobody wonders about one that comes and goes; only a start that was refused takes its own away again.
+/// that nobody wonders about one that comes and goes; only a start that was refused removes its own again.
 struct LogLock: ~Copyable {
     private let path: String
     private let descriptor: FileDescriptor
     private let isNew: Bool
 
-    /// Takes the lock.
+    /// Acquires the lock.
     ///
     /// - Throws: ``EventLogError/locked(file:holder:)`` when another process has it.
     init(for log: String, in directory: borrowing TrustedDirectory) throws(EventLogError) {

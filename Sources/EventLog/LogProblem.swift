@@ -12,11 +12,11 @@ public struct LogProblem: Hashable, Sendable, CustomStringConvertible {
         case torn
         /// The first record of the file is not a `log.opened` of more than 256 bytes.
         case noOpening
-        /// A member of the envelope is missing or not in its place.
+        /// A member of the envelope is missing or out of order.
         case misplaced(expected: String, found: String?)
         /// A member of the envelope has a value it cannot have.
         case invalid(member: String)
-        /// The numbers between these two are missing, and no `log.gap` tells why.
+        /// The numbers between these two are missing, and no `log.gap` explains that.
         case gap(after: UInt64, before: UInt64)
         /// The number is not greater than the one before.
         case repeated(UInt64, after: UInt64)

@@ -39,7 +39,7 @@ extension LogReader {
 
     /// Finds, by halving, the start of a line before which no wanted record lies.
     ///
-    /// A place where `isPassed` does not know ends the search early: reading then begins before it.
+    /// A position where `isPassed` does not know ends the search early: reading then begins before it.
     private static func offset(
         in file: PlainFile,
         _ isPassed: (RecordHeader) -> Bool?

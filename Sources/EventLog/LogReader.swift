@@ -52,7 +52,7 @@ public final class LogReader {
         rest = files[...]
     }
 
-    /// Of files that begin with the same record the plain one: gzip(1) leaves both for a moment, the other unfinished.
+    /// Of files that begin with the same record the plain one: gzip(1) leaves both for a while, the other unfinished.
     private static func once(_ files: [File]) -> [File] {
         let plain = Set(files.filter { $0.reader.plain != nil }.map(\.first.position))
         return files.filter { $0.reader.plain != nil || !plain.contains($0.first.position) }
@@ -101,7 +101,7 @@ public final class LogReader {
 
     /// Goes on from the oldest record, so that an event loop can do other things between the pieces.
     ///
-    /// Calls `body` with the next records, looking at up to `lines` lines, until it returns `false`.
+    /// Calls `body` with the next records, reading up to `lines` lines, until it returns `false`.
     /// - Returns: Whether more lines may follow; `false` at the end of the log, and after `body` returned `false`.
     /// - Throws: ``EventLogError`` when a file cannot be read; the next call goes on with the one after it.
     public func advance(

@@ -16,7 +16,7 @@ enum LogSegment {
         func path(of log: String) -> String { "\(log).\(number)\(suffix)" }
     }
 
-    /// How many files beside a log are looked at.
+    /// How many files beside a log are examined.
     private static let maximumFiles = 1000
 
     /// The numbered files beside a log, in no order.

@@ -43,7 +43,7 @@ extension LogTail {
     }
 }
 
-/// Walks over the lines of a file from its end; the first one is what follows the last line feed, perhaps nothing.
+/// Iterates over the lines of a file from its end; the first one is what follows the last line feed, perhaps nothing.
 struct BackwardLines {
     struct Line {
         /// Where the line begins.

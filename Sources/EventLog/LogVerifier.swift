@@ -19,7 +19,7 @@ public struct LogVerifier {
     }
 
     public static let maximumProblems = 1000
-    /// A first record must be longer than this, so that log shippers can tell files apart by their beginning.
+    /// A first record must be longer than this, so that log shippers can distinguish files by their beginning.
     public static let shortestOpening = 256
 
     private var report = Report()
@@ -99,7 +99,7 @@ public struct LogVerifier {
         report.last = header.position
     }
 
-    /// Takes over what the check of the numbers found.
+    /// Adds what the check of the numbers found.
     private mutating func collect() {
         for problem in sequence.removeProblems() { add(problem) }
     }

@@ -2,7 +2,7 @@
 
 /// When the log begins a new file, and how many old ones stay.
 public struct RotationPolicy: Hashable, Sendable {
-    /// The smallest size that may be asked for: a file must hold more than its opening record.
+    /// The smallest size that may be configured: a file must hold more than its opening record.
     public static let smallestSize = 4096
 
     /// A file that has reached this many bytes is rotated before the next record; `nil` means never by size.
@@ -12,14 +12,14 @@ public struct RotationPolicy: Hashable, Sendable {
     /// How many rotated files stay, named `.1` (the youngest) and up; 0 keeps none.
     public var keep: Int
 
-    /// Makes a policy; 16 MiB and seven old files unless told otherwise.
+    /// Makes a policy; 16 MiB and seven old files by default.
     public init(size: Int? = 16 << 20, age: Duration? = nil, keep: Int = 7) {
         self.size = size.map { max($0, Self.smallestSize) }
         self.age = age
         self.keep = max(0, keep)
     }
 
-    /// No rotation: somebody else renames the file and asks for a reopening.
+    /// No rotation: another program renames the file and requests a reopening.
     public static let external = RotationPolicy(size: nil, age: nil, keep: 0)
 
     func isDue(size: Int64, age: Duration) -> Bool {

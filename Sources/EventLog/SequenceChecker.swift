@@ -67,7 +67,7 @@ struct SequenceChecker {
     private mutating func explain(_ gap: JSONValue?) {
         guard let first = gap?["first_seq"]?.uint64, let end = gap?["last_seq"]?.uint64, first <= end else { return }
         for index in jumps.indices {
-            // Gaps are told in their order; what is told again explains nothing more.
+            // Gaps are reported in their order; what is reported again explains nothing more.
             let low = max(first, jumps[index].explainedThrough + 1)
             let high = min(end, jumps[index].before - 1)
             guard low <= high else { continue }

@@ -26,6 +26,6 @@ final class SavedFile: Sendable {
 
     func save() { fdatasync(descriptor.rawValue) }
 
-    /// Whether it has a name; without one it is only in the way of others on a full disk.
+    /// Whether it has a name; without one it only occupies a full disk.
     var isLinked: Bool { ((try? FileStatus(of: descriptor))?.links ?? 0) > 0 }
 }
