@@ -93,7 +93,7 @@ extension EventHub {
         makeEvent(body, sequence: position.sequence + 1)
     }
 
-    /// Encodes what one reader alone is told, with the number of the newest event; it is neither published nor counted.
+    /// Encodes an event for one reader alone, with the number of the newest event; it is neither published nor counted.
     public func notice(_ body: some EventBody) -> Event { makeEvent(body, sequence: position.sequence) }
 
     /// Publishes a draft to all sinks; one that is not the next event any more is dropped.
@@ -166,7 +166,7 @@ extension EventHub {
     }
 }
 
-// MARK: - Looking back
+// MARK: - History
 
 extension EventHub {
     public struct Replay: Sendable {

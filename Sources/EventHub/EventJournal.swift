@@ -11,6 +11,6 @@ public protocol EventJournal: AnyObject {
     /// when it is safe; a draft that is not committed leaves no trace. It must not publish.
     func prepare(for hub: EventHub)
 
-    /// Takes a published event; whatever goes wrong is the journal's own affair.
+    /// Appends a published event; errors are counted as a log gap, never thrown.
     func append(_ event: Event)
 }

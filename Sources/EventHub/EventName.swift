@@ -7,7 +7,7 @@ public enum EventName: String, CaseIterable, Sendable {
     // Log and daemon.
     /// A log file begins; the first record of every file.
     case logOpened = "log.opened"
-    /// Events could not be written to the log; tells which.
+    /// Events could not be written to the log; says which.
     case logGap = "log.gap"
     case daemonStarted = "daemon.started"
     case daemonStopping = "daemon.stopping"
@@ -28,7 +28,7 @@ public enum EventName: String, CaseIterable, Sendable {
     case pathChanged = "path.changed"
     /// A path changes more than seven times in a minute, or no longer.
     case pathFlapping = "path.flapping"
-    /// The way out as a whole is in another state.
+    /// The uplink as a whole is in another state.
     case headlineChanged = "headline.changed"
     // Interfaces.
     case interfaceAdded = "interface.added"
@@ -57,7 +57,7 @@ public enum EventName: String, CaseIterable, Sendable {
     case captivePortalDetected = "captive_portal.detected"
     case captivePortalCleared = "captive_portal.cleared"
     // Diagnosis.
-    /// A fault of the network is certain enough to be told.
+    /// A fault of the network is certain enough to be reported.
     case verdictRaised = "verdict.raised"
     /// A fault is over, or explained by another one.
     case verdictCleared = "verdict.cleared"

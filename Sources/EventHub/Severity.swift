@@ -2,7 +2,7 @@
 
 /// How much an event matters to the operator.
 public enum Severity: String, CaseIterable, Sendable {
-    /// For somebody who looks for a fault in nwpath; not published unless asked for.
+    /// For debugging nwpath; not published unless requested.
     case debug
     case info
     case warning

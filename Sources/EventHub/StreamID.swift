@@ -6,7 +6,7 @@
 public struct StreamID: Hashable, Sendable, CustomStringConvertible {
     public let description: String
 
-    /// Takes four to eight lowercase hexadecimal digits.
+    /// Parses four to eight lowercase hexadecimal digits.
     public init?(_ text: some StringProtocol) {
         guard (4...8).contains(text.utf8.count),
             text.utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) })
@@ -25,7 +25,7 @@ public struct StreamID: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A place in an event stream, such as `7f3a.46`: the identifier of server-sent events and ETags.
+/// A position in an event stream, such as `7f3a.46`: the identifier of server-sent events and ETags.
 public struct EventPosition: Hashable, Sendable, CustomStringConvertible {
     public let stream: StreamID
     /// The sequence number of the last event seen; 0 before the first.

@@ -23,7 +23,7 @@ public struct ConfigurationReloaded: EventBody {
     /// - Parameters:
     ///   - path: The configuration file.
     ///   - changed: The keys that changed, such as `interfaces.required`.
-    ///   - restartNeeded: Those among them that take effect only after a restart.
+    ///   - restartNeeded: Those among them that apply only after a restart.
     public init(path: String, changed: [String], restartNeeded: [String]) {
         config = Config(path: path, changed: changed, restartNeeded: restartNeeded)
     }
@@ -58,7 +58,7 @@ public struct ConfigurationRejected: EventBody {
     ///
     /// - Parameters:
     ///   - path: The configuration file.
-    ///   - errors: Its problems, each with its place; the first twenty are kept.
+    ///   - errors: Its problems, each with its origin; the first twenty are kept.
     public init(path: String, errors: [String]) {
         config = Config(path: path, errors: Array(errors.prefix(Self.maximumErrors)))
     }

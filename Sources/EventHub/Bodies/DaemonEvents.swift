@@ -80,7 +80,7 @@ public struct DaemonStopping: EventBody {
     /// Describes the end.
     ///
     /// - Parameters:
-    ///   - signal: The signal's name, such as `SIGTERM`; `nil` when no signal asked for it.
+    ///   - signal: The signal's name, such as `SIGTERM`; `nil` when no signal requested it.
     ///   - uptime: How long the daemon ran.
     public init(signal: String?, uptime: Duration) {
         daemon = Daemon(signal: signal, uptimeSeconds: Rounded.seconds(uptime))

@@ -30,7 +30,7 @@ public struct EventCause: JSONObjectWritable, Sendable, Equatable {
         self.sleptSeconds = sleptSeconds
     }
 
-    /// Points to an earlier event instead of telling the cause again.
+    /// Points to an earlier event instead of repeating the cause.
     public func pointing(to sequence: UInt64) -> EventCause {
         var cause = EventCause(kind: kind)
         cause.seq = sequence

@@ -5,7 +5,7 @@ public import Judgement
 public import LinuxIO
 public import OrderedJSON
 
-/// `headline.changed`: the way out as a whole is in another state.
+/// `headline.changed`: the uplink as a whole is in another state.
 public struct HeadlineChanged: EventBody {
     struct Previous: JSONObjectWritable, Sendable {
         let headline: HeadlineDocument

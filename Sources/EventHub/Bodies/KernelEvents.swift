@@ -23,7 +23,7 @@ public struct NetlinkOverrun: EventBody {
     ///
     /// - Parameters:
     ///   - total: How many overruns there were since the start.
-    ///   - resync: How long reading the state again took.
+    ///   - resync: The duration of reading the state again.
     ///   - changesFound: How many changes had been missed.
     public init(total: UInt64, resync: Duration, changesFound: Int) {
         netlink = Netlink(
@@ -46,7 +46,7 @@ public struct ClockJumped: EventBody {
     public enum Cause: Sendable, Equatable {
         /// The machine slept this long (`CLOCK_BOOTTIME` ran ahead of `CLOCK_MONOTONIC`).
         case suspended(for: Duration)
-        /// The daemon did not run for this long although the machine did: it was stopped, or starved.
+        /// The daemon did not run for this long although the machine did: it was stopped, or not scheduled.
         case stalled(for: Duration)
         /// The system clock was stepped by this much, forward or back (`CLOCK_REALTIME`).
         case stepped(by: Duration)

@@ -9,7 +9,7 @@ public struct LogOpened: EventBody {
         case started
         /// The file before it reached its size or age.
         case rotated
-        /// The operator asked, by SIGUSR1 for instance.
+        /// The operator requested it, by SIGUSR1 for instance.
         case reopened
         /// The file was removed, renamed or replaced by somebody else.
         case replaced

@@ -65,7 +65,7 @@ public struct PathChanged: EventBody {
     ///   - path: The new path.
     ///   - previous: The old one.
     ///   - cause: What led to it.
-    ///   - evaluation: How long it took to find out.
+    ///   - evaluation: The duration of the evaluation.
     ///   - sentence: The change in words.
     public init(
         monitor: String,
@@ -107,7 +107,7 @@ public struct PathChanged: EventBody {
     }
 }
 
-/// `path.flapping`: a path changes so often that somebody should look, or is calm again; every change is still told.
+/// `path.flapping`: a path changes too often, or is stable again; every change is still published.
 public struct PathFlapping: EventBody {
     struct Flapping: JSONObjectWritable, Sendable {
         let state: String

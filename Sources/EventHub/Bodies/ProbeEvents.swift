@@ -18,14 +18,14 @@ struct ProbeReference: JSONObjectWritable, Sendable {
         writeAnswer(to: &object)
     }
 
-    /// Writes the interface that was asked for, and what an HTTP answer was.
+    /// Writes the requested interface, and what an HTTP answer was.
     func writeAnswer(to object: inout JSONObjectWriter) {
         object.write("interface", state.definition.route.interface.map(InterfaceReference.init(named:)))
         object.write("http_status", result.page?.status)
         object.write("location", result.page?.location)
     }
 
-    /// What is asked; for the gateway, who it is at the moment.
+    /// What is tested; for the gateway, its present address.
     var target: String {
         guard state.definition.target == .gateway, let address = result.address else {
             return "\(state.definition.target)"

@@ -8,7 +8,7 @@ public import OrderedJSON
 internal import Spelling
 
 extension ServiceEvent {
-    /// What the log tells of it; `nil` for what is no event.
+    /// What the log says of it; `nil` for what is no event.
     ///
     /// - Parameters:
     ///   - document: Shows a service.
@@ -369,7 +369,7 @@ public struct NameConflictFound: EventBody {
     public func write(to object: inout JSONObjectWriter) { object.write("conflict", conflict) }
 }
 
-/// `mdns.port_taken` and `mdns.port_free`: another program has port 5353 of a family for itself; it can be had again.
+/// `mdns.port_taken` and `mdns.port_free`: another program has port 5353 of a family for itself; it is free again.
 public struct MulticastPortChanged: EventBody {
     struct Port: JSONObjectWritable, Sendable {
         struct Holder: JSONObjectWritable, Sendable {
@@ -399,7 +399,7 @@ public struct MulticastPortChanged: EventBody {
     private let taken: OccupiedPort
     private let isTaken: Bool
 
-    /// Describes a port that was taken, or that is free again.
+    /// Describes a port that is in use, or that is free again.
     public init(_ port: OccupiedPort, isTaken: Bool) {
         taken = port
         self.isTaken = isTaken

@@ -8,11 +8,11 @@ public import OrderedJSON
 public struct StreamReset: EventBody {
     /// Why there is something missing.
     public enum Reason: String, Sendable, CaseIterable {
-        /// The log no longer holds what came after the place that was asked for.
+        /// The log no longer holds what came after the requested position.
         case tooOld = "too_old"
-        /// The place that was asked for is in another log.
+        /// The requested position is in another log.
         case otherStream = "other_stream"
-        /// The reader took too little of what was sent.
+        /// The reader was too slow.
         case slowClient = "slow_client"
     }
 

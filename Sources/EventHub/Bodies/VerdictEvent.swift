@@ -5,7 +5,7 @@ internal import Documents
 public import LinuxIO
 public import OrderedJSON
 
-/// `verdict.raised` and `verdict.cleared`: a fault of the network is certain enough to be told, or over.
+/// `verdict.raised` and `verdict.cleared`: a fault of the network is certain enough to be reported, or over.
 public struct VerdictChanged: EventBody {
     let verdict: VerdictDocument
     let isRaised: Bool
