@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 int nwp_lease_open(uint32_t index) {
-    // UDP, no later fragment, port 68: nothing else of what arrives here is looked at.
+    // UDP, no later fragment, port 68: everything else is ignored.
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 9),        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 0, 6),
         BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 6),        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x1FFF, 4, 0),

@@ -48,7 +48,7 @@ static int make_socket(int family, int protocol, int is_raw) {
     int type = is_raw ? SOCK_RAW : SOCK_DGRAM;
     int descriptor = socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);
     if (descriptor < 0 || !is_raw) return descriptor;
-    // A raw socket hears all that comes in of its protocol, which nobody reads here.
+    // A raw socket receives all packets of its protocol, which nobody reads here.
     struct sock_filter drop = BPF_STMT(BPF_RET | BPF_K, 0);
     struct sock_fprog program = {.len = 1, .filter = &drop};
     setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
@@ -85,7 +85,7 @@ static int is_too_large(int descriptor, uint32_t interface) {
 // What is sent: more than fits the MTU of any interface but the loopback interface, and nothing that can be compressed.
 //
 // From a raw socket it begins with the header of a first TCP segment or of a UDP datagram, whose checksum is wrong: no receiver
-// accepts it or answers, and filters at the output hook do not look at it. A source port of its own each time has no entry in
+// accepts it or answers, and filters at the output hook ignore it. A source port of its own each time has no entry in
 // the table of connections yet.
 static uint8_t oversized[oversize];
 
@@ -174,7 +174,7 @@ int nwp_test_output(int protocol, const uint8_t *address, int length, uint16_t p
     int descriptor = make_socket(family, protocol, is_raw);
     if (descriptor < 0) return NWP_OUTPUT_UNKNOWN;
     target_t target;
-    // IPv6 takes the port of a raw socket for its protocol.
+    // IPv6 uses the port of a raw socket as its protocol.
     socklen_t size = make_target(&target, address, length, is_raw ? 0 : port, interface);
     int verdict = NWP_OUTPUT_UNKNOWN;
     // The interface keeps a rule that changes mark or destination from leading the packet to another one, such as the

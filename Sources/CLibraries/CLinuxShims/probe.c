@@ -94,7 +94,7 @@ int nwp_probe_prepare_icmp(int descriptor, int family, int is_raw) {
     return code < 0 ? code : set(descriptor, IPPROTO_IPV6, IPV6_RECVERR, 1);
 }
 
-/// How long ago a moment was; 0 when the clock was set since, as far as one can tell.
+/// How long ago a time was; 0 when the clock seems to have been set since.
 static int64_t age(const struct timespec *then) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);

@@ -19,7 +19,7 @@ enum { most_running = 16, most_addresses = 16 };
 
 struct nwp_resolution {
     atomic_int owners;
-    /// Set before the descriptor tells: what is below is the thread's until then, the caller's from then on.
+    /// Set before the descriptor is ready: what is below is the thread's until then, the caller's from then on.
     atomic_bool is_done;
     int descriptor;
     int family;
@@ -66,7 +66,7 @@ static void *look_up(void *context) {
     return 0;
 }
 
-/// Starts a detached thread that takes no signals: those belong to the loop.
+/// Starts a detached thread that blocks all signals: those belong to the loop.
 static int start(struct nwp_resolution *resolution) {
     pthread_attr_t attributes;
     pthread_t thread;

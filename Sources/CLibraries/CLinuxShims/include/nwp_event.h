@@ -24,7 +24,7 @@ int nwp_eventfd(void);
 int nwp_eventfd_signal(int descriptor);
 /// timerfd_create(2) on `clock`, non-blocking. Returns a descriptor, or a negative errno.
 int nwp_timerfd(int clock);
-/// Arms `timer` for an absolute time in nanoseconds; 0 disarms it. `cancel_on_set` asks for ECANCELED when the
+/// Arms `timer` for an absolute time in nanoseconds; 0 disarms it. `cancel_on_set` requests ECANCELED when the
 /// clock is stepped. Returns 0 or a negative errno.
 int nwp_timerfd_arm(int timer, int64_t nanoseconds, int cancel_on_set);
 /// Blocks `count` signals for the calling thread and its children, and opens a signalfd(2) for them.

@@ -4,14 +4,14 @@
 
 #include <stdint.h>
 
-/// Lets closing a TCP connection throw away what it still has to send (SO_LINGER), in place of sending it for as long
-/// as that takes. Returns 0 or a negative errno.
+/// Lets closing a TCP connection discard what it still has to send (SO_LINGER), instead of sending it first.
+/// Returns 0 or a negative errno.
 int nwp_load_drop_on_close(int descriptor);
 /// How far a TCP connection is (TCP_INFO), in bytes of its streams.
 struct nwp_load_flow {
     /// What the other side has confirmed without a gap.
     uint64_t confirmed;
-    /// What the other side has, gaps or not; about, for it is told in segments.
+    /// What the other side has, gaps or not; about, for it is reported in segments.
     uint64_t delivered;
     /// What came from the other side, gaps or not, doubles included; about, likewise.
     uint64_t arrived;

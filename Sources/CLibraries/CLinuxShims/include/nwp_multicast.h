@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// What `nwp_multicast_receive` tells about a datagram.
+/// What `nwp_multicast_receive` reports about a datagram.
 struct nwp_datagram {
     /// The sender's address in network order; the first 4 bytes count for IPv4.
     uint8_t source[16];
@@ -25,13 +25,13 @@ struct nwp_datagram {
 };
 
 /// A non-blocking UDP socket of `family` (AF_INET or AF_INET6) that shares the port (SO_REUSEADDR), is confined to
-/// interface `index` for multicast, sends with TTL or hop limit 255, loops its packets back to this host, tells the
+/// interface `index` for multicast, sends with TTL or hop limit 255, loops its packets back to this host, reports the
 /// control data of `nwp_datagram` and is bound to the mDNS group and port 5353. Returns a descriptor, or a negative
 /// errno.
 int nwp_multicast_open(int family, uint32_t index);
 /// Joins the mDNS group on interface `index`. Returns 0 or a negative errno.
 int nwp_multicast_join(int descriptor, int family, uint32_t index);
-/// Asks for a receive buffer of `bytes`, past the limit of the system when privileged. Returns 0 or a negative errno.
+/// Requests a receive buffer of `bytes`, past the limit of the system when privileged. Returns 0 or a negative errno.
 int nwp_multicast_buffer(int descriptor, int bytes);
 /// Sends to the mDNS group on interface `index`. Returns the bytes sent, or a negative errno.
 int nwp_multicast_send(int descriptor, int family, uint32_t index, const void *bytes, size_t count);
@@ -40,7 +40,7 @@ int nwp_multicast_send(int descriptor, int family, uint32_t index, const void *b
 int nwp_multicast_send_to(int descriptor, int family, uint32_t index, const uint8_t *address, uint16_t port,
                           const void *bytes, size_t count);
 /// A non-blocking UDP socket of `family` bound to the wildcard and port 5353, which it shares (SO_REUSEADDR); it is in
-/// no group and tells the control data of `nwp_datagram`. Returns a descriptor, or a negative errno.
+/// no group and reports the control data of `nwp_datagram`. Returns a descriptor, or a negative errno.
 int nwp_multicast_open_unicast(int family);
 /// Receives one datagram. Returns its length in the buffer, or a negative errno.
 int nwp_multicast_receive(int descriptor, void *buffer, size_t capacity, struct nwp_datagram *datagram);

@@ -20,8 +20,8 @@ long nwp_netlink_receive(int descriptor, void *buffer, size_t capacity, int nonb
                          struct nwp_netlink_origin *origin);
 /// setsockopt(2) at SOL_NETLINK with an int. Returns 0 or a negative errno.
 int nwp_netlink_option(int descriptor, int option, int value);
-/// Asks for a receive buffer of `bytes`: SO_RCVBUFFORCE, else SO_RCVBUF. Returns the size in force as the kernel
-/// counts it (twice the room asked for), or a negative errno.
+/// Requests a receive buffer of `bytes`: SO_RCVBUFFORCE, else SO_RCVBUF. Returns the size in force as the kernel
+/// counts it (twice the requested room), or a negative errno.
 int nwp_receive_buffer(int descriptor, int bytes);
 /// Sets SO_RCVTIMEO. Returns 0 or a negative errno.
 int nwp_receive_timeout(int descriptor, int64_t nanoseconds);

@@ -36,7 +36,7 @@ int nwp_test_tunnel(const uint8_t *address, int length);
 
 enum { NWP_KEEPS_HOP_LIMIT = 1, NWP_KEEPS_DONT_FRAGMENT = 2 };
 
-/// Which parts of a datagram's header are kept on the way to a socket of this process at 127.0.0.1 or ::1: the TTL or hop
+/// Which parts of a header are kept on delivery to a socket of this process at 127.0.0.1 or ::1: the TTL or hop
 /// limit, and that IPv4 must not fragment it. All if a filter refuses it (EPERM); a negative errno when it cannot be sent or
 /// does not arrive within 20 ms.
 int nwp_kept_header(int family);

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Which routes a socket's packets take.
+/// Which routes a socket's packets use.
 struct nwp_probe_route {
     /// The interface packets must leave by (SO_BINDTODEVICE); "" leaves the choice to the routes.
     char interface[16];
@@ -29,7 +29,7 @@ struct nwp_probe_fault {
     uint32_t length;
 };
 
-/// A non-blocking socket of `family` (AF_INET or AF_INET6), `type` and `protocol`, routed as `route` says. `step` tells
+/// A non-blocking socket of `family` (AF_INET, AF_INET6), `type` and `protocol`, routed as `route` says. `step` returns
 /// what failed: 0 the socket itself, 1 the interface, 2 the mark, 3 the user. Returns a descriptor, or a negative errno.
 int nwp_probe_socket(int family, int type, int protocol, const struct nwp_probe_route *route, int *step);
 /// Routes an open socket; `step` as above. Returns 0 or a negative errno.
@@ -41,17 +41,17 @@ int nwp_probe_bind(int descriptor, const uint8_t *address, size_t length);
 int nwp_probe_connect(int descriptor, const uint8_t *address, size_t length, uint32_t scope, uint16_t port);
 /// The error pending on a socket (SO_ERROR), as a negative errno; 0 without one.
 int nwp_probe_error(int descriptor);
-/// Asks an ICMP socket for the hop limit of what arrives and for errors of routers (IP_RECVERR), and, when it is a raw
+/// Makes an ICMP socket report the hop limit of what arrives and errors of routers (IP_RECVERR), and, when it is a raw
 /// one, for echo replies only. Returns 0 or a negative errno.
 int nwp_probe_prepare_icmp(int descriptor, int family, int is_raw);
-/// Asks a datagram socket for errors of routers (IP_RECVERR). Returns 0 or a negative errno.
+/// Makes a datagram socket report errors of routers (IP_RECVERR). Returns 0 or a negative errno.
 int nwp_probe_receive_errors(int descriptor, int family);
-/// Keeps packets whole, whatever the kernel knows of the path (IP_PMTUDISC_PROBE): larger ones than the own link takes
-/// are refused, larger ones than the path takes are told of by a router. Returns 0 or a negative errno.
+/// Keeps packets whole, whatever the kernel knows of the path (IP_PMTUDISC_PROBE): larger ones than the own link
+/// carries are refused, larger ones than the path carries are reported by a router. Returns 0 or a negative errno.
 int nwp_probe_keep_whole(int descriptor, int family);
 /// Lets packets pass so many routers less one (IP_TTL). Returns 0 or a negative errno.
 int nwp_probe_limit_hops(int descriptor, int family, int hops);
-/// Takes one error that a router or the kernel told of. Returns 1, or 0 when there is none.
+/// Dequeues one error that a router or the kernel reported. Returns 1, or 0 when there is none.
 int nwp_probe_next_fault(int descriptor, struct nwp_probe_fault *fault);
 /// What the kernel says of a datagram beside its bytes.
 struct nwp_probe_metadata {

@@ -15,7 +15,7 @@ struct nwp_resolved {
     uint32_t scope;
 };
 
-/// Begins to look up a name; `family` is AF_INET, AF_INET6, or 0 for both. At most 16 look-ups run at a time.
+/// Starts to resolve a name; `family` is AF_INET, AF_INET6, or 0 for both. At most 16 look-ups run at a time.
 /// Returns a descriptor that becomes readable when it is done, which belongs to the resolution, or a negative errno
 /// (-EAGAIN: too many already run).
 int nwp_resolve_start(const char *host, int family, struct nwp_resolution **resolution);

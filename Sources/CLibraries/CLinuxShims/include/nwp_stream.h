@@ -11,7 +11,7 @@
 int nwp_unix_listen(const char *path, mode_t mode, int backlog);
 /// Connects to a unix stream socket at `path`. Returns a descriptor, or a negative errno.
 int nwp_unix_connect(const char *path);
-/// Listens on TCP at an address of 4 or 16 bytes in network order; an IPv6 socket takes IPv6 only.
+/// Listens on TCP at an address of 4 or 16 bytes in network order; an IPv6 socket accepts IPv6 only.
 /// Returns a non-blocking descriptor, or a negative errno.
 int nwp_tcp_listen(const uint8_t *address, size_t length, uint32_t scope, uint16_t port, int backlog);
 /// Connects to TCP at an address of 4 or 16 bytes in network order. Returns a descriptor, or a negative errno.
@@ -43,7 +43,7 @@ int nwp_path_kind(const char *path);
 /// say), as inodes are given again. Returns 1 when it is a socket of this user, 0 for other files, or a negative errno.
 int nwp_file_identity(const char *path, uint64_t identity[4]);
 /// The command name of the process that has the socket with inode `inode` open, into `name`. Returns its process id,
-/// or 0 when nobody that may be looked at has.
+/// or 0 when no process that may be inspected has.
 pid_t nwp_socket_owner(uint64_t inode, char *name, size_t capacity);
 /// The command name of a process, into `name`. Returns 0 or a negative errno.
 int nwp_process_name(pid_t process, char *name, size_t capacity);

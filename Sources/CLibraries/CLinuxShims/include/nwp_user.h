@@ -4,7 +4,7 @@
 
 #include <sys/types.h>
 
-/// Makes the calling thread alone run as `user`, without the way back: setresuid(2) as the kernel means it. Returns 0
+/// Makes the calling thread alone run as `user`, for good: setresuid(2) as the kernel means it. Returns 0
 /// or a negative errno.
 int nwp_become_user(uid_t user);
 
