@@ -5,22 +5,16 @@ public import Diagnosis
 public import OrderedJSON
 
 /// `nwpath diagnose --json` and `/api/v1/diagnosis`: what is wrong, what that hides, and how each layer is.
-public struct DiagnosisDocument: JSONObjectWritable, Equatable, Sendable {
-    public let schema = DocumentSchema.name(of: "diagnosis")
-    /// Root causes, worst first.
+public struct DiagnosisDocument: MemberDeclaring, Equatable, Sendable {
     public var verdicts: [VerdictDocument]
     public var info: [VerdictDocument]
     public var masked: [MaskedDocument]
     public var ladder: [RungDocument]
     public var severity: String?
-    /// `nobody`, `me`, `link_or_gateway`, `shared`, `destination` or `unknown`.
     public var blame: String
     public var path: DiagnosedPath
-    /// Where the targets came from: `file`, `configuration` or `public defaults`; `none` when they were not asked.
     public var targets: String
-    /// The destination that was asked for; left out without one.
     public var destination: DestinationDocument?
-    /// What a load test found; left out without one.
     public var load: LoadDocument?
     public var complete: Bool
     public var time: String?
@@ -29,25 +23,28 @@ public struct DiagnosisDocument: JSONObjectWritable, Equatable, Sendable {
     public var sentBytes: Int
     public var receivedBytes: Int
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("schema", schema)
-        object.write("verdicts", verdicts)
-        object.write("info", info)
-        object.write("masked", masked)
-        object.write("ladder", ladder)
-        object.write("severity", severity)
-        object.write("blame", blame)
-        object.write("path", path)
-        object.write("targets", targets)
-        object.writeIfPresent("destination", destination)
-        object.writeIfPresent("load", load)
-        object.write("complete", complete)
-        object.write("time", time)
-        object.write("duration_seconds", durationSeconds)
-        object.write("bytes", bytes)
-        object.write("sent_bytes", sentBytes)
-        object.write("received_bytes", receivedBytes)
-    }
+    public static let members = Members<Self>
+        .document("Diagnosis", "What is wrong, what that hides, and how each layer is.")
+        .member("verdicts", "Faults that stand, worst first.") { $0.verdicts }
+        .member("info", "What is worth knowing and is no fault.") { $0.info }
+        .member("masked", "What follows from one of the verdicts.") { $0.masked }
+        .member("ladder", "Every layer, from the cable up; empty before the first round.") { $0.ladder }
+        .member("severity", as: .oneOf(Severity.self), "The worst severity; `null` without verdicts.") { $0.severity }
+        .member("blame", as: .oneOf(Blame.self)) { $0.blame }
+        .member("path") { $0.path }
+        .member(
+            "targets",
+            as: .words("file", "configuration", "public defaults", "local", "none"),
+            "Where the targets came from; `local`: gateways and name servers only; `none`: none were tested."
+        ) { $0.targets }
+        .optional("destination", "Of `nwpath diagnose` with a destination.") { $0.destination }
+        .optional("load", "Of `nwpath diagnose` with a load test.") { $0.load }
+        .member("complete", "Whether everything ended in time.") { $0.complete }
+        .member("time", as: .time, "When the last round began; `null` before the first.") { $0.time }
+        .member("duration_seconds", as: .seconds, "How long it took.") { $0.durationSeconds }
+        .member("bytes", "Those sent and received, without the headers of IP, TCP and UDP.") { $0.bytes }
+        .member("sent_bytes") { $0.sentBytes }
+        .member("received_bytes") { $0.receivedBytes }
 
     public struct Effort: Equatable, Sendable {
         /// When it began, RFC 3339.
@@ -114,15 +111,16 @@ public struct DiagnosisDocument: JSONObjectWritable, Equatable, Sendable {
 }
 
 /// `/api/v1/diagnosis`: what an examination found, and how far the one is that runs.
-public struct DiagnosisStateDocument: JSONObjectWritable, Equatable, Sendable {
-    public struct Running: JSONObjectWritable, Equatable, Sendable {
+public struct DiagnosisStateDocument: MemberDeclaring, Equatable, Sendable {
+    public struct Running: MemberDeclaring, Equatable, Sendable {
         public var started: String
         public var layers: [String]
 
-        public func write(to object: inout JSONObjectWriter) {
-            object.write("started", started)
-            object.write("layers", layers)
-        }
+        public static let members = Members<Self>.object()
+            .member("started", as: .time, "When it began.") { $0.started }
+            .member("layers", as: .oneOf(Layer.self), "The layers that are still being tested, from the cable up.") {
+                $0.layers
+            }
 
         public init(started: String, layers: [Layer]) {
             self.started = started
@@ -141,22 +139,19 @@ public struct DiagnosisStateDocument: JSONObjectWritable, Equatable, Sendable {
         self.running = running
     }
 
-    public func write(to object: inout JSONObjectWriter) {
-        diagnosis.write(to: &object)
-        object.write("running", running)
-    }
+    public static let members = Members<Self>(DiagnosisDocument.form) { $0.diagnosis }
+        .member("running", "The examination that runs; `null` when none does.") { $0.running }
 }
 
-public struct DiagnosedPath: JSONObjectWritable, Equatable, Sendable {
+public struct DiagnosedPath: MemberDeclaring, Equatable, Sendable {
     public var interfaces: [InterfaceReference]
     public var gateways: [String]
     public var nameServers: [String]
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("interfaces", interfaces)
-        object.write("gateways", gateways)
-        object.write("name_servers", nameServers)
-    }
+    public static let members = Members<Self>.object()
+        .member("interfaces", "Those that could carry traffic, the preferred first.") { $0.interfaces }
+        .member("gateways", "The routers of the routes to the targets.") { $0.gateways }
+        .member("name_servers", "The name servers of the system.") { $0.nameServers }
 
     public init(_ evidence: Evidence) {
         interfaces = evidence.links.map { InterfaceReference(named: $0.interface) }
@@ -165,34 +160,30 @@ public struct DiagnosedPath: JSONObjectWritable, Equatable, Sendable {
     }
 }
 
-public struct VerdictDocument: JSONObjectWritable, Equatable, Sendable {
+public struct VerdictDocument: MemberDeclaring, Equatable, Sendable {
     public var code: String
     public var layer: String
-    /// `broken`, `degraded`, `warning` or `info`.
     public var severity: String
-    /// `certain`, `likely` or `possible`.
     public var confidence: String
-    /// `ipv4`, `ipv6`, or `null` for both or neither.
     public var family: String?
     public var subject: String?
-    /// What is wrong, one sentence.
     public var message: String
     public var hint: String
     public var evidence: EvidenceFacts
     public var since: String
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("code", code)
-        object.write("layer", layer)
-        object.write("severity", severity)
-        object.write("confidence", confidence)
-        object.write("family", family)
-        object.write("subject", subject)
-        object.write("message", message)
-        object.write("hint", hint)
-        object.write("evidence", evidence)
-        object.write("since", since)
-    }
+    public static let members = Members<Self>
+        .named("Verdict", "A fault: a code for machines, a sentence for people, and what to do.")
+        .member("code", "The fault, such as `gateway.unresolved`.") { $0.code }
+        .member("layer", as: .oneOf(Layer.self)) { $0.layer }
+        .member("severity", as: .oneOf(Severity.self)) { $0.severity }
+        .member("confidence", as: .oneOf(Confidence.self)) { $0.confidence }
+        .member("family", as: .family, "`null` for both or neither.") { $0.family }
+        .member("subject", "The interface, address or name it is about.") { $0.subject }
+        .member("message", "One sentence for people.") { $0.message }
+        .member("hint", "What to do about it.") { $0.hint }
+        .member("evidence", "Measured values by name.") { $0.evidence }
+        .member("since", as: .time, "When it was first seen.") { $0.since }
 
     public init(_ verdict: Verdict, since: String) {
         code = verdict.code.rawValue
@@ -211,6 +202,8 @@ public struct VerdictDocument: JSONObjectWritable, Equatable, Sendable {
 public struct EvidenceFacts: JSONObjectWritable, Equatable, Sendable {
     let facts: [Verdict.Fact]
 
+    public static func form(_ content: Form?) -> Form { .map(of: .either(.number, .text)) }
+
     /// Writes an object; numbers stay numbers.
     public func write(to object: inout JSONObjectWriter) {
         for fact in facts {
@@ -225,42 +218,29 @@ public struct EvidenceFacts: JSONObjectWritable, Equatable, Sendable {
     }
 }
 
-public struct MaskedDocument: JSONObjectWritable, Equatable, Sendable {
-    public var code: String
-    public var layer: String
-    public var message: String
-    public var cause: String
+public struct MaskedDocument: MemberDeclaring, Equatable, Sendable {
+    let masked: Diagnosis.Masked
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("code", code)
-        object.write("layer", layer)
-        object.write("message", message)
-        object.write("cause", cause)
-    }
-
-    public init(_ masked: Diagnosis.Masked) {
-        code = masked.verdict.code.rawValue
-        layer = masked.verdict.code.layer.rawValue
-        message = masked.verdict.say
-        cause = masked.cause.rawValue
-    }
+    public static let members = Members<Self>.object()
+        .member("code") { $0.masked.verdict.code.rawValue }
+        .member("layer", as: .oneOf(Layer.self)) { $0.masked.verdict.code.layer.rawValue }
+        .member("message", "One sentence for people.") { $0.masked.verdict.say }
+        .member("cause", "The code of the verdict that explains it.") { $0.masked.cause.rawValue }
 }
 
-public struct RungDocument: JSONObjectWritable, Equatable, Sendable {
+public struct RungDocument: MemberDeclaring, Equatable, Sendable {
     public var layer: String
-    /// `ok`, `faulty` or `not_assessed`.
     public var state: String
     public var codes: [String]
     public var message: String?
     public var evidence: EvidenceFacts
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("layer", layer)
-        object.write("state", state)
-        object.write("codes", codes)
-        object.write("message", message)
-        object.write("evidence", evidence)
-    }
+    public static let members = Members<Self>.object()
+        .member("layer", as: .oneOf(Layer.self)) { $0.layer }
+        .member("state", as: .words("ok", "faulty", "not_assessed")) { $0.state }
+        .member("codes") { $0.codes }
+        .member("message", "Why it was not assessed; `null` when it was.") { $0.message }
+        .member("evidence", "Measured values by name, where no problem was found.") { $0.evidence }
 
     public init(_ rung: Diagnosis.Rung) {
         layer = rung.layer.rawValue
@@ -279,109 +259,3 @@ public struct RungDocument: JSONObjectWritable, Equatable, Sendable {
 }
 
 // MARK: - Forms
-
-extension VerdictDocument {
-    public static var form: Form {
-        .named("Verdict", "A fault: a code for machines, a sentence for people, and what to do.")
-            .member("code", .text, "The fault, such as `gateway.unresolved`.")
-            .member("layer", .oneOf(Layer.self))
-            .member("severity", .oneOf(Severity.self))
-            .member("confidence", .oneOf(Confidence.self))
-            .member("family", .family.orNull, "`null` for both or neither.")
-            .member("subject", .text.orNull, "The interface, address or name it is about.")
-            .member("message", .text, "One sentence for people.")
-            .member("hint", .text, "What to do about it.")
-            .member("evidence", EvidenceFacts.form, "Measured values by name.")
-            .member("since", .time, "When it was first seen.")
-    }
-}
-
-extension EvidenceFacts {
-    static var form: Form { .map(of: .either(.number, .text)) }
-}
-
-extension DiagnosisDocument {
-    public static var form: Form {
-        .document("Diagnosis", "What is wrong, what that hides, and how each layer is.")
-            .member("verdicts", .list(of: VerdictDocument.form), "Faults that stand, worst first.")
-            .member("info", .list(of: VerdictDocument.form), "What is worth knowing and is no fault.")
-            .member("masked", .list(of: MaskedDocument.form), "What follows from one of the verdicts.")
-            .member(
-                "ladder",
-                .list(of: RungDocument.form),
-                "Every layer, from the cable up; empty before the first round."
-            )
-            .member("severity", .oneOf(Severity.self).orNull, "The worst severity; `null` without verdicts.")
-            .member("blame", .oneOf(Blame.self))
-            .member("path", DiagnosedPath.form)
-            .member(
-                "targets",
-                .words("file", "configuration", "public defaults", "local", "none"),
-                "Where the targets came from; `local`: gateways and name servers only; `none`: none were tested."
-            )
-            .optional("destination", DestinationDocument.form, "Of `nwpath diagnose` with a destination.")
-            .optional("load", LoadDocument.form, "Of `nwpath diagnose` with a load test.")
-            .member("complete", .truth, "Whether everything ended in time.")
-            .member("time", .time.orNull, "When the last round began; `null` before the first.")
-            .member("duration_seconds", .seconds, "How long it took.")
-            .member("bytes", .count, "Those sent and received, without the headers of IP, TCP and UDP.")
-            .member("sent_bytes", .count)
-            .member("received_bytes", .count)
-    }
-}
-
-extension DiagnosisStateDocument {
-    public static var form: Form {
-        DiagnosisDocument.form.member(
-            "running",
-            Running.form.orNull,
-            "The examination that runs; `null` when none does."
-        )
-    }
-}
-
-extension DiagnosisStateDocument.Running {
-    static var form: Form {
-        .object()
-            .member("started", .time, "When it began.")
-            .member(
-                "layers",
-                .list(of: .oneOf(Layer.self)),
-                "The layers that are still being tested, from the cable up."
-            )
-    }
-}
-
-extension DiagnosedPath {
-    static var form: Form {
-        .object()
-            .member(
-                "interfaces",
-                .list(of: InterfaceReference.form),
-                "Those that could carry traffic, the preferred first."
-            )
-            .member("gateways", .list(of: .text), "The routers of the routes to the targets.")
-            .member("name_servers", .list(of: .text), "The name servers of the system.")
-    }
-}
-
-extension MaskedDocument {
-    static var form: Form {
-        .object()
-            .member("code", .text)
-            .member("layer", .oneOf(Layer.self))
-            .member("message", .text, "One sentence for people.")
-            .member("cause", .text, "The code of the verdict that explains it.")
-    }
-}
-
-extension RungDocument {
-    static var form: Form {
-        .object()
-            .member("layer", .oneOf(Layer.self))
-            .member("state", .words("ok", "faulty", "not_assessed"))
-            .member("codes", .list(of: .text))
-            .member("message", .text.orNull, "Why it was not assessed; `null` when it was.")
-            .member("evidence", EvidenceFacts.form, "Measured values by name, where no problem was found.")
-    }
-}

@@ -27,9 +27,17 @@ extension Form {
     public static var position: Form {
         pattern("^[0-9a-f]{4,8}\\.[0-9]+$").about("A place in the log, such as `7f3a.46`.").named("Position")
     }
+}
+
+extension Members {
+    /// An object whose first member says what it is, after its name.
+    public static func document(_ name: String, _ sentence: String) -> Members {
+        let schema = DocumentSchema.name(of: name.lowercased())
+        return Members(.named(name, sentence)).member("schema", as: .constant(schema)) { _ in schema }
+    }
 
     /// The member that says what a service type is in plain words.
-    public var typeName: Form {
-        added("type_name", .text, "The type in plain words, such as `Printer`; the type itself where there are none.")
+    public func typeName(_ name: @escaping @Sendable (Root) -> String) -> Members {
+        added("type_name", "The type in plain words, such as `Printer`; the type itself where there are none.", name)
     }
 }

@@ -4,7 +4,7 @@ internal import Addressing
 public import OrderedJSON
 public import PathModel
 
-public struct GatewayDocument: JSONObjectWritable, Equatable, Sendable {
+public struct GatewayDocument: MemberDeclaring, Equatable, Sendable {
     public var address: String
     public var family: String
     public var interface: InterfaceReference
@@ -19,29 +19,34 @@ public struct GatewayDocument: JSONObjectWritable, Equatable, Sendable {
         reachable = gateway.isReachable
     }
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("address", address)
-        object.write("family", family)
-        object.write("interface", interface)
-        object.write("metric", Int(metric))
-        object.write("reachable", reachable)
-    }
+    public static let members = Members<Self>.named("Gateway", "A default gateway.")
+        .member("address", "Its address, link-local ones with their interface.") { $0.address }
+        .member(
+            "family",
+            as: .family,
+            "That of the packets it takes; the address may be of the other one (RFC 8950)."
+        ) { $0.family }
+        .added("interface") { $0.interface }
+        .added("metric") { Int($0.metric) }
+        .member("reachable", "Whether it answers; `null` when it is not watched.") { $0.reachable }
 }
 
-public struct DNSDocument: JSONObjectWritable, Equatable, Sendable {
+public struct DNSDocument: MemberDeclaring, Equatable, Sendable {
     public var servers: [String]
     public var search: [String]
     public var source: String
     public var usable: Bool
     public var problem: String?
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("servers", servers)
-        object.write("search", search)
-        object.write("source", source)
-        object.write("usable", usable)
-        if let problem { object.write("problem", problem) }
-    }
+    public static let members = Members<Self>.named("NameServers", definition: "dns", "Where names are resolved.")
+        .member("servers", "The servers that programs query in the end, in order.") { $0.servers }
+        .added("search", "Domains appended to short names.") { $0.search }
+        .added("source", "Where they were read, such as `/etc/resolv.conf`.") { $0.source }
+        .added("usable", "Whether at least one of them can be reached.") { $0.usable }
+        .optional(
+            "problem",
+            "What prevents queries, such as a file that cannot be read; left out where nothing does."
+        ) { $0.problem }
 
     public init(_ dns: DNSState) {
         servers = dns.servers.map(\.description)
@@ -49,31 +54,5 @@ public struct DNSDocument: JSONObjectWritable, Equatable, Sendable {
         source = dns.source
         usable = dns.isUsable
         problem = dns.problem?.description
-    }
-}
-
-extension GatewayDocument {
-    public static var form: Form {
-        .named("Gateway", "A default gateway.")
-            .member("address", .text, "Its address, link-local ones with their interface.")
-            .member("family", .family, "That of the packets it takes; the address may be of the other one (RFC 8950).")
-            .added("interface", InterfaceReference.form)
-            .added("metric", .count)
-            .member("reachable", .truth.orNull, "Whether it answers; `null` when it is not watched.")
-    }
-}
-
-extension DNSDocument {
-    public static var form: Form {
-        .named("NameServers", definition: "dns", "Where names are resolved.")
-            .member("servers", .list(of: .text), "The servers that programs query in the end, in order.")
-            .added("search", .list(of: .text), "Domains appended to short names.")
-            .added("source", .text, "Where they were read, such as `/etc/resolv.conf`.")
-            .added("usable", .truth, "Whether at least one of them can be reached.")
-            .optional(
-                "problem",
-                .text,
-                "What prevents queries, such as a file that cannot be read; left out where nothing does."
-            )
     }
 }

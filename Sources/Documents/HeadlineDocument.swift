@@ -6,21 +6,26 @@ public import LinuxIO
 public import OrderedJSON
 
 /// The machine's connection in one word and one sentence.
-public struct HeadlineDocument: JSONObjectWritable, Equatable, Sendable {
-    /// The raw value of a ``Headline/State``.
+public struct HeadlineDocument: MemberDeclaring, Equatable, Sendable {
     public var state: String
     public var message: String
     public var hint: String?
     public var cause: String?
     public var since: String?
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("state", state)
-        object.write("message", message)
-        object.write("hint", hint)
-        object.write("cause", cause)
-        object.writeIfPresent("since", since)
-    }
+    public static let members = Members<Self>
+        .named("Headline", "The connection as a whole: what the kernel would do, and what answered.")
+        .member("state", as: .oneOf(Headline.State.self)) { $0.state }
+        .member("message", "The cause, one sentence for people.") { $0.message }
+        .member("hint", "What to do; `null` when nothing needs to be done.") { $0.hint }
+        .member(
+            "cause",
+            "The reason of the path, the code of a verdict, `tests`, `portal` or `no_name_server`; `null` when nothing "
+                + "is known to be wrong."
+        ) { $0.cause }
+        .served("since", as: .time, "Since when the state stands: the first test that failed, or answered again.") {
+            $0.since
+        }
 
     public init(_ headline: Headline, since: WallTime?) {
         state = headline.state.rawValue
@@ -32,80 +37,27 @@ public struct HeadlineDocument: JSONObjectWritable, Equatable, Sendable {
 }
 
 /// The path of one family's packets.
-public struct FamilyChainDocument: JSONObjectWritable, Equatable, Sendable {
-    /// `ipv4` or `ipv6`.
-    public var family: String
-    public var chain: [ChainElementDocument]
+public struct FamilyChainDocument: MemberDeclaring, Equatable, Sendable {
+    let chain: FamilyChain
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("family", family)
-        object.write("chain", chain)
-    }
-
-    public init(_ chain: FamilyChain) {
-        family = chain.family.rawValue
-        self.chain = chain.chain.map(ChainElementDocument.init)
-    }
+    public static let members = Members<Self>.named("FamilyChain", "The path of one family's packets.")
+        .member("family", as: .family) { $0.chain.family.rawValue }
+        .member("chain") { $0.chain.chain.map(ChainElementDocument.init) }
 }
 
 /// One element of the path.
-public struct ChainElementDocument: JSONObjectWritable, Equatable, Sendable {
-    /// `host`, `interface`, `gateway`, `internet` or `dns`.
-    public var element: String
-    public var name: String?
-    /// `good`, `degraded`, `broken`, `not_reached` or `not_asked`.
-    public var condition: String
-    public var roundTripSeconds: Double?
+public struct ChainElementDocument: MemberDeclaring, Equatable, Sendable {
+    let element: ChainElement
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("element", element)
-        object.write("name", name)
-        object.write("condition", condition)
-        object.write("round_trip_seconds", roundTripSeconds)
-    }
+    public init(_ element: ChainElement) { self.element = element }
 
-    public init(_ element: ChainElement) {
-        self.element = element.kind.rawValue
-        name = element.name
-        condition = element.condition.rawValue
-        roundTripSeconds = element.roundTrip.map(Microseconds.round)
-    }
-}
-
-extension HeadlineDocument {
-    public static var form: Form {
-        .named("Headline", "The connection as a whole: what the kernel would do, and what answered.")
-            .member("state", .oneOf(Headline.State.self))
-            .member("message", .text, "The cause, one sentence for people.")
-            .member("hint", .text.orNull, "What to do; `null` when nothing needs to be done.")
-            .member(
-                "cause",
-                .text.orNull,
-                "The reason of the path, the code of a verdict, `tests`, `portal` or `no_name_server`; `null` when nothing "
-                    + "is known to be wrong."
-            )
-            .served("since", .time, "Since when the state stands: the first test that failed, or answered again.")
-    }
-}
-
-extension FamilyChainDocument {
-    public static var form: Form {
-        .named("FamilyChain", "The path of one family's packets.")
-            .member("family", .family)
-            .member("chain", .list(of: ChainElementDocument.form))
-    }
-}
-
-extension ChainElementDocument {
-    public static var form: Form {
-        .named("ChainElement", "One element of the path.")
-            .member("element", .oneOf(ChainElement.Kind.self))
-            .member(
-                "name",
-                .text.orNull,
-                "The host's name, the interface's, or an address; `null` where there is none."
-            )
-            .member("condition", .oneOf(ChainElement.Condition.self))
-            .member("round_trip_seconds", .seconds.orNull, "How long its last answer took; `null` if not measured.")
-    }
+    public static let members = Members<Self>.named("ChainElement", "One element of the path.")
+        .member("element", as: .oneOf(ChainElement.Kind.self)) { $0.element.kind.rawValue }
+        .member("name", "The host's name, the interface's, or an address; `null` where there is none.") {
+            $0.element.name
+        }
+        .member("condition", as: .oneOf(ChainElement.Condition.self)) { $0.element.condition.rawValue }
+        .member("round_trip_seconds", as: .seconds, "How long its last answer took; `null` if not measured.") {
+            $0.element.roundTrip.map(Microseconds.round)
+        }
 }

@@ -6,7 +6,7 @@ public import OrderedJSON
 public import PathModel
 
 /// A network interface as events, routes and commands show it.
-public struct InterfaceDocument: JSONObjectWritable, Equatable, Sendable {
+public struct InterfaceDocument: MemberDeclaring, Equatable, Sendable {
     public var name: String
     public var alternativeNames: [String]
     public var index: Int
@@ -14,14 +14,11 @@ public struct InterfaceDocument: JSONObjectWritable, Equatable, Sendable {
     public var kind: String?
     public var up: Bool
     public var carrier: Bool
-    /// The operational state of RFC 2863, such as `lowerlayerdown`.
     public var operstate: String
     public var mtu: Int
     public var usable: Bool
-    /// What keeps it from carrying traffic, such as `no_carrier`; `null` when usable.
     public var problem: UnusableReason?
     public var master: String?
-    /// The ports of a bond, team or HSR link; `nil` for other links.
     public var ports: PortCount?
     public var hardwareAddress: String?
     public var carrierChanges: UInt32
@@ -38,31 +35,36 @@ public struct InterfaceDocument: JSONObjectWritable, Equatable, Sendable {
     /// `nil` in events, and for an interface that is not measured.
     public var counters: LinkCountersDocument?
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("name", name)
-        object.write("alternative_names", alternativeNames)
-        object.write("index", index)
-        object.write("type", type.rawValue)
-        object.write("kind", kind)
-        object.write("up", up)
-        object.write("carrier", carrier)
-        object.write("operstate", operstate)
-        object.write("mtu", mtu)
-        object.write("usable", usable)
-        object.write("problem", problem?.rawValue)
-        object.write("master", master)
-        object.writeIfPresent("ports", ports)
-        object.write("hardware_address", hardwareAddress)
-        object.write("carrier_changes", Int(carrierChanges))
-        object.write("required", required)
-        object.write("ignored", ignored)
-        object.write("is_expensive", isExpensive)
-        object.write("is_constrained", isConstrained)
-        object.write("addresses", addresses)
-        object.write("link_local_only", linkLocalOnly)
-        object.writeIfPresent("wifi", wifi)
-        object.writeIfPresent("counters", counters)
-    }
+    public static let members = Members<Self>.named("Interface", "A network interface.")
+        .member("name") { $0.name }
+        .added("alternative_names", "Its other names, in the kernel's order.") { $0.alternativeNames }
+        .member("index") { $0.index }
+        .added("type", as: .oneOf(InterfaceType.self), "What it is, in Apple's words.") { $0.type.rawValue }
+        .member("kind", "The kind of a virtual link, such as `bridge`; `null` for hardware.") { $0.kind }
+        .added("up", "Whether the administrator wants it up.") { $0.up }
+        .added("carrier") { $0.carrier }
+        .added("operstate", as: .words(in: OperationalState.allCases.map(\.word)), "The state of RFC 2863.") {
+            $0.operstate
+        }
+        .added("mtu", "The largest packet, in bytes.") { $0.mtu }
+        .added("usable", "Whether it could carry traffic, as far as link and addresses go.") { $0.usable }
+        .member("problem", as: .oneOf(UnusableReason.self), "What keeps it from that; `null` when usable.") {
+            $0.problem?.rawValue
+        }
+        .member("master", "The bridge, bond, team or VRF it is a port of.") { $0.master }
+        .optional("ports", "Of a bond, team or HSR link only.") { $0.ports }
+        .member("hardware_address", as: hardwareAddress, "`null` for links without one.") { $0.hardwareAddress }
+        .added("carrier_changes", "How often the carrier changed since the link was made.") { Int($0.carrierChanges) }
+        .added("required") { $0.required }
+        .added("ignored", "Whether events and metrics leave it out.") { $0.ignored }
+        .added("is_expensive") { $0.isExpensive }
+        .added("is_constrained", "Whether programs should spare traffic on it.") { $0.isConstrained }
+        .added("addresses", "Its addresses, IPv4 first.") { $0.addresses }
+        .added("link_local_only", "Whether its only addresses are link-local, one out of 169.254.0.0/16.") {
+            $0.linkLocalOnly
+        }
+        .optional("wifi", "Left out unless it is a member of a Wi-Fi network.") { $0.wifi }
+        .optional("counters", "Of measured links, in `/api/v1/interfaces`.") { $0.counters }
 
     /// Shows an interface; remaining lifetimes are counted from `now`, the time since boot.
     public init(_ view: InterfaceView, at now: Duration) {
@@ -97,25 +99,25 @@ public struct InterfaceDocument: JSONObjectWritable, Equatable, Sendable {
     }
 }
 
-public struct AddressDocument: JSONObjectWritable, Equatable, Sendable {
+public struct AddressDocument: MemberDeclaring, Equatable, Sendable {
     public var address: String
     public var prefixLength: Int
-    /// `ipv4` or `ipv6`.
     public var family: String
-    /// `global`, `site`, `link` or `host`, as ip-address(8) has it.
     public var scope: String
-    /// `temporary`, `deprecated`, `tentative`, `dadfailed`, `optimistic`, `dynamic`.
     public var flags: [String]
     public var validSeconds: Int?
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("address", address)
-        object.write("prefix_length", prefixLength)
-        object.write("family", family)
-        object.write("scope", scope)
-        object.write("flags", flags)
-        object.write("valid_seconds", validSeconds)
-    }
+    public static let members = Members<Self>.named("Address", "An address of an interface.")
+        .member("address") { $0.address }
+        .member("prefix_length", as: .integer(from: 0, to: 128), "How many leading bits name the network.") {
+            $0.prefixLength
+        }
+        .member("family", as: .family) { $0.family }
+        .added("scope", as: .words("global", "site", "link", "host", "nowhere"), "As ip-address(8) has it.") {
+            $0.scope
+        }
+        .added("flags", as: flag) { $0.flags }
+        .member("valid_seconds", "For how long it stays valid; `null` when for ever.") { $0.validSeconds }
 
     /// Shows an address; its remaining lifetime is counted from `now`, the time since boot.
     public init(_ view: AddressView, at now: Duration) {
@@ -136,7 +138,7 @@ public struct AddressDocument: JSONObjectWritable, Equatable, Sendable {
 }
 
 /// An interface where something else is about it: an object wherever `interface` stands.
-public struct InterfaceReference: JSONObjectWritable, Equatable, Sendable {
+public struct InterfaceReference: MemberDeclaring, Equatable, Sendable {
     public var name: String
     public var index: Int?
 
@@ -147,80 +149,27 @@ public struct InterfaceReference: JSONObjectWritable, Equatable, Sendable {
 
     public init(named name: String) { self.name = name }
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("name", name)
-        object.writeIfPresent("index", index)
-    }
+    public static let members = Members<Self>
+        .named("InterfaceReference", "An interface by name, wherever `interface` stands.")
+        .member("name") { $0.name }
+        .optional("index", as: .integer(from: 1), "Left out where only the name is known.") { $0.index }
 }
 
 // MARK: - Forms
 
 extension InterfaceDocument {
-    public static var form: Form {
-        .named("Interface", "A network interface.")
-            .member("name", .text)
-            .added("alternative_names", .list(of: .text), "Its other names, in the kernel's order.")
-            .member("index", .count)
-            .added("type", .oneOf(InterfaceType.self), "What it is, in Apple's words.")
-            .member("kind", .text.orNull, "The kind of a virtual link, such as `bridge`; `null` for hardware.")
-            .added("up", .truth, "Whether the administrator wants it up.")
-            .added("carrier", .truth)
-            .added("operstate", .words(in: OperationalState.allCases.map(\.word)), "The state of RFC 2863.")
-            .added("mtu", .count, "The largest packet, in bytes.")
-            .added("usable", .truth, "Whether it could carry traffic, as far as link and addresses go.")
-            .member("problem", .oneOf(UnusableReason.self).orNull, "What keeps it from that; `null` when usable.")
-            .member("master", .text.orNull, "The bridge, bond, team or VRF it is a port of.")
-            .optional("ports", PortCount.form, "Of a bond, team or HSR link only.")
-            .member("hardware_address", hardwareAddress.orNull, "`null` for links without one.")
-            .added("carrier_changes", .count, "How often the carrier changed since the link was made.")
-            .added("required", .truth)
-            .added("ignored", .truth, "Whether events and metrics leave it out.")
-            .added("is_expensive", .truth)
-            .added("is_constrained", .truth, "Whether programs should spare traffic on it.")
-            .added("addresses", .list(of: AddressDocument.form), "Its addresses, IPv4 first.")
-            .added("link_local_only", .truth, "Whether its only addresses are link-local, one out of 169.254.0.0/16.")
-            .optional("wifi", WirelessDocument.form, "Left out unless it is a member of a Wi-Fi network.")
-            .optional("counters", LinkCountersDocument.form, "Of measured links, in `/api/v1/interfaces`.")
-    }
-
     private static var hardwareAddress: Form { .pattern("^[0-9a-f]{2}(:[0-9a-f]{2})*$") }
 }
 
-extension PortCount: JSONObjectWritable {
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("working", working)
-        object.write("total", total)
-        object.write("failed", failed)
-    }
-
-    static var form: Form {
-        .named("Ports", "The ports of a bond, team or HSR link.")
-            .member("working", .count, "Ports that could send now.")
-            .member("total", .count)
-            .member("failed", .list(of: .text), "The names of the others.")
-    }
+extension PortCount: MemberDeclaring {
+    public static let members = Members<Self>.named("Ports", "The ports of a bond, team or HSR link.")
+        .member("working", "Ports that could send now.") { $0.working }
+        .member("total") { $0.total }
+        .member("failed", "The names of the others.") { $0.failed }
 }
 
 extension AddressDocument {
-    public static var form: Form {
-        .named("Address", "An address of an interface.")
-            .member("address", .text)
-            .member("prefix_length", .integer(from: 0, to: 128), "How many leading bits name the network.")
-            .member("family", .family)
-            .added("scope", .words("global", "site", "link", "host", "nowhere"), "As ip-address(8) has it.")
-            .added("flags", .list(of: flag))
-            .member("valid_seconds", .count.orNull, "For how long it stays valid; `null` when for ever.")
-    }
-
     private static var flag: Form {
         .words("temporary", "deprecated", "tentative", "dadfailed", "optimistic", "dynamic")
-    }
-}
-
-extension InterfaceReference {
-    public static var form: Form {
-        .named("InterfaceReference", "An interface by name, wherever `interface` stands.")
-            .member("name", .text)
-            .optional("index", .integer(from: 1), "Left out where only the name is known.")
     }
 }

@@ -5,10 +5,8 @@ public import OrderedJSON
 public import PathModel
 
 /// A path as events, routes and commands show it.
-public struct PathDocument: JSONObjectWritable, Equatable, Sendable {
-    /// `satisfied`, `unsatisfied` or `requiresConnection`.
+public struct PathDocument: MemberDeclaring, Equatable, Sendable {
     public var status: PathStatus
-    /// Why not, such as `no_carrier`; `null` when satisfied.
     public var unsatisfiedReason: UnsatisfiedReason?
     public var interfaces: [Interface]
     public var isExpensive: Bool
@@ -22,41 +20,46 @@ public struct PathDocument: JSONObjectWritable, Equatable, Sendable {
     public var sources: [String]
     public var underlyingTypes: [InterfaceType]
     public var warnings: [PathWarning]
-    /// Sixteen hexadecimal digits; equal exactly for equal paths.
     public var pathID: String
     public var message: String?
     public var hint: String?
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("status", status.rawValue)
-        object.write("unsatisfied_reason", unsatisfiedReason?.rawValue)
-        object.write("interfaces", interfaces)
-        object.write("is_expensive", isExpensive)
-        object.write("is_constrained", isConstrained)
-        object.write("supports_ipv4", supportsIPv4)
-        object.write("supports_ipv6", supportsIPv6)
-        object.write("supports_dns", supportsDNS)
-        object.write("gateways", gateways)
-        object.write("is_ultra_constrained", isUltraConstrained)
-        object.write("link_quality", linkQuality.rawValue)
-        object.write("sources", sources)
-        object.write("underlying_types", underlyingTypes.map(\.rawValue))
-        object.write("warnings", warnings.map(\.rawValue))
-        object.write("path_id", pathID)
-        object.write("message", message)
-        object.write("hint", hint)
-    }
+    public static let members = Members<Self>.named("Path", "The state that a program would see if it connected now.")
+        .member("status", as: .oneOf(PathStatus.self)) { $0.status.rawValue }
+        .member("unsatisfied_reason", as: .oneOf(UnsatisfiedReason.self), "Why not; `null` when satisfied.") {
+            $0.unsatisfiedReason?.rawValue
+        }
+        .member("interfaces", "The interfaces that can carry traffic, best first.") { $0.interfaces }
+        .member("is_expensive") { $0.isExpensive }
+        .member("is_constrained", "Whether programs should spare traffic.") { $0.isConstrained }
+        .member("supports_ipv4", "Whether IPv4 packets leave.") { $0.supportsIPv4 }
+        .member("supports_ipv6", "Whether IPv6 packets leave.") { $0.supportsIPv6 }
+        .member("supports_dns") { $0.supportsDNS }
+        .member("gateways", "The routers in use, such as `192.0.2.1` and `fe80::1%eth0`.") { $0.gateways }
+        .added("is_ultra_constrained", "Whether programs should send very little.") { $0.isUltraConstrained }
+        .added("link_quality", as: .oneOf(LinkQuality.self), "The quality of the first link.") {
+            $0.linkQuality.rawValue
+        }
+        .added("sources", "The addresses packets come from: one a family.") { $0.sources }
+        .added("underlying_types", as: .oneOf(InterfaceType.self), "The types under the tunnels in use.") {
+            $0.underlyingTypes.map(\.rawValue)
+        }
+        .added("warnings", as: .oneOf(PathWarning.self), "What works but should be checked.") {
+            $0.warnings.map(\.rawValue)
+        }
+        .added("path_id", as: .pattern("^[0-9a-f]{16}$"), "Equal exactly for equal paths.") { $0.pathID }
+        .member("message", "The reason, for people; `null` when satisfied.") { $0.message }
+        .member("hint", "What to do about it; `null` without advice.") { $0.hint }
 
-    public struct Interface: JSONObjectWritable, Equatable, Sendable {
+    public struct Interface: MemberDeclaring, Equatable, Sendable {
         public var name: String
         public var index: Int
         public var type: InterfaceType
 
-        public func write(to object: inout JSONObjectWriter) {
-            object.write("name", name)
-            object.write("index", index)
-            object.write("type", type.rawValue)
-        }
+        public static let members = Members<Self>.named("PathInterface", "An interface of a path.")
+            .member("name") { $0.name }
+            .added("index", as: .integer(from: 1)) { $0.index }
+            .added("type", as: .oneOf(InterfaceType.self), "What it is, in Apple's words.") { $0.type.rawValue }
     }
 
     public init(_ path: Path) {
@@ -78,37 +81,5 @@ public struct PathDocument: JSONObjectWritable, Equatable, Sendable {
         let text = path.reason.map { ReasonText($0, path.subject) }
         message = text?.clause
         hint = text?.hint
-    }
-}
-
-extension PathDocument {
-    public static var form: Form {
-        .named("Path", "The state that a program would see if it connected now.")
-            .member("status", .oneOf(PathStatus.self))
-            .member("unsatisfied_reason", .oneOf(UnsatisfiedReason.self).orNull, "Why not; `null` when satisfied.")
-            .member("interfaces", .list(of: Interface.form), "The interfaces that can carry traffic, best first.")
-            .member("is_expensive", .truth)
-            .member("is_constrained", .truth, "Whether programs should spare traffic.")
-            .member("supports_ipv4", .truth, "Whether IPv4 packets leave.")
-            .member("supports_ipv6", .truth, "Whether IPv6 packets leave.")
-            .member("supports_dns", .truth)
-            .member("gateways", .list(of: .text), "The routers in use, such as `192.0.2.1` and `fe80::1%eth0`.")
-            .added("is_ultra_constrained", .truth, "Whether programs should send very little.")
-            .added("link_quality", .oneOf(LinkQuality.self), "The quality of the first link.")
-            .added("sources", .list(of: .text), "The addresses packets come from: one a family.")
-            .added("underlying_types", .list(of: .oneOf(InterfaceType.self)), "The types under the tunnels in use.")
-            .added("warnings", .list(of: .oneOf(PathWarning.self)), "What works but should be checked.")
-            .added("path_id", .pattern("^[0-9a-f]{16}$"), "Equal exactly for equal paths.")
-            .member("message", .text.orNull, "The reason, for people; `null` when satisfied.")
-            .member("hint", .text.orNull, "What to do about it; `null` without advice.")
-    }
-}
-
-extension PathDocument.Interface {
-    static var form: Form {
-        .named("PathInterface", "An interface of a path.")
-            .member("name", .text)
-            .added("index", .integer(from: 1))
-            .added("type", .oneOf(InterfaceType.self), "What it is, in Apple's words.")
     }
 }

@@ -6,7 +6,7 @@ public import OrderedJSON
 public import Probes
 
 /// `/api/v1/probes/{name}`: what an active probe asks, and what came of it lately.
-public struct ProbeDocument: JSONObjectWritable, Equatable, Sendable {
+public struct ProbeDocument: MemberDeclaring, Equatable, Sendable {
     public enum State: String, Sendable, CaseIterable {
         /// It has not run yet.
         case pending
@@ -19,7 +19,6 @@ public struct ProbeDocument: JSONObjectWritable, Equatable, Sendable {
     }
 
     public var name: String
-    /// `icmp`, `tcp`, `http` or `dns`.
     public var method: String
     public var target: String
     public var interface: InterfaceReference?
@@ -43,31 +42,40 @@ public struct ProbeDocument: JSONObjectWritable, Equatable, Sendable {
     public var maxSeconds: Double?
     public var recentSeconds: [Double?]
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("name", name)
-        object.write("method", method)
-        object.write("target", target)
-        object.write("interface", interface)
-        object.write("family", family)
-        object.write("interval_seconds", intervalSeconds)
-        object.write("timeout_seconds", timeoutSeconds)
-        object.write("threshold", threshold)
-        object.write("state", state.rawValue)
-        object.write("failing", failing)
-        object.write("captive_portal", captivePortal)
-        object.write("running", running)
-        object.write("attempts", attempts)
-        object.write("failures", failures)
-        object.write("consecutive_failures", consecutiveFailures)
-        object.write("failing_since", failingSince)
-        object.write("last", last)
-        object.write("loss_percent", lossPercent)
-        object.write("min_seconds", minSeconds)
-        object.write("avg_seconds", avgSeconds)
-        object.write("p95_seconds", p95Seconds)
-        object.write("max_seconds", maxSeconds)
-        object.write("recent_seconds", .array(recentSeconds.map { $0.map(JSONValue.double) ?? .null }))
-    }
+    public static let members = Members<Self>.named("Probe", "An active probe.")
+        .member("name") { $0.name }
+        .member("method", as: .oneOf(ProbeMethod.self)) { $0.method }
+        .member("target") { $0.target }
+        .member("interface", "That its packets leave by; `null` leaves it to the routes.") { $0.interface }
+        .member("family", as: .family, "That names are resolved to; `null` is any.") { $0.family }
+        .member("interval_seconds", as: .seconds, "From the start of one attempt to that of the next.") {
+            $0.intervalSeconds
+        }
+        .member("timeout_seconds", as: .seconds) { $0.timeoutSeconds }
+        .member("threshold", "Consecutive failures before a report.") { $0.threshold }
+        .member("state", as: .oneOf(State.self), "The verdict of the last attempt.") { $0.state.rawValue }
+        .member("failing", "Whether `probe.failed` was published, and no recovery since.") { $0.failing }
+        .member("captive_portal", "Whether a captive portal answered last.") { $0.captivePortal }
+        .member("running") { $0.running }
+        .member("attempts", "How many attempts ended since the start.") { $0.attempts }
+        .member("failures") { $0.failures }
+        .member("consecutive_failures") { $0.consecutiveFailures }
+        .member("failing_since", as: .time, "When the first of them started; `null` unless the last attempt failed.") {
+            $0.failingSince
+        }
+        .member("last", "The last attempt; `null` before the first one ends.") { $0.last }
+        .member("loss_percent", as: .percent, "Of the last 60 attempts; `null` before the first one ends.") {
+            $0.lossPercent
+        }
+        .member("min_seconds", as: .seconds, "The shortest of their durations; `null` without a success.") {
+            $0.minSeconds
+        }
+        .member("avg_seconds", as: .seconds) { $0.avgSeconds }
+        .member("p95_seconds", as: .seconds, "The 95th percentile of the durations.") { $0.p95Seconds }
+        .member("max_seconds", as: .seconds) { $0.maxSeconds }
+        .member("recent_seconds", as: .seconds, "The durations, oldest first; `null` is a failure.") {
+            $0.recentSeconds
+        }
 
     public init(_ probe: ProbeState, clock: some TimeSource) {
         let (definition, schedule, history) = (probe.definition, probe.schedule, probe.history)
@@ -117,10 +125,9 @@ enum Microseconds {
     static func round(_ duration: Duration) -> Double { (duration.seconds * 1e6).rounded() / 1e6 }
 }
 
-public struct ProbeResultDocument: JSONObjectWritable, Equatable, Sendable {
+public struct ProbeResultDocument: MemberDeclaring, Equatable, Sendable {
     public var time: String?
     public var success: Bool?
-    /// Why not, such as `timeout`, or `not_assessed`.
     public var reason: String?
     public var message: String?
     public var durationSeconds: Double
@@ -133,21 +140,22 @@ public struct ProbeResultDocument: JSONObjectWritable, Equatable, Sendable {
     public var location: String?
     public var addresses: [String]
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("time", time)
-        object.write("success", success)
-        object.write("reason", reason)
-        object.write("message", message)
-        object.write("duration_seconds", durationSeconds)
-        object.write("resolve_seconds", resolveSeconds)
-        object.write("address", address)
-        object.write("sent_bytes", sentBytes)
-        object.write("received_bytes", receivedBytes)
-        object.write("hop_limit", hopLimit)
-        object.write("http_status", httpStatus)
-        object.write("location", location)
-        object.write("addresses", addresses)
-    }
+    public static let members = Members<Self>.named("ProbeResult", "What a probe found.")
+        .member("time", as: .time, "When it ended.") { $0.time }
+        .member("success", "Whether the answer was right; `null` when that could not be found out.") { $0.success }
+        .member("reason", as: .words(in: reasons), "Why not.") { $0.reason }
+        .member("message", "The reason, for people.") { $0.message }
+        .member("duration_seconds", as: .seconds, "From the first packet to the verdict.") { $0.durationSeconds }
+        .member("resolve_seconds", as: .seconds, "How long looking up the name took; `null` if there was none.") {
+            $0.resolveSeconds
+        }
+        .member("address") { $0.address }
+        .member("sent_bytes", "Without the headers of IP, TCP and UDP.") { $0.sentBytes }
+        .member("received_bytes", "Counted likewise.") { $0.receivedBytes }
+        .member("hop_limit", "The hop limit of an echo reply; `null` for other methods.") { $0.hopLimit }
+        .member("http_status", "The status of an HTTP answer; `null` for other methods.") { $0.httpStatus }
+        .member("location", "Where an HTTP answer leads; `null` when it leads nowhere.") { $0.location }
+        .member("addresses", "The addresses that a name server gave.") { $0.addresses }
 
     public init(_ result: ProbeResult, time: WallTime?) {
         self.time = time?.description
@@ -179,61 +187,7 @@ public struct ProbeResultDocument: JSONObjectWritable, Equatable, Sendable {
 
 // MARK: - Forms
 
-extension ProbeDocument {
-    public static var form: Form {
-        .named("Probe", "An active probe.")
-            .member("name", .text)
-            .member("method", .oneOf(ProbeMethod.self))
-            .member("target", .text)
-            .member(
-                "interface",
-                InterfaceReference.form.orNull,
-                "That its packets leave by; `null` leaves it to the routes."
-            )
-            .member("family", .family.orNull, "That names are resolved to; `null` is any.")
-            .member("interval_seconds", .seconds, "From the start of one attempt to that of the next.")
-            .member("timeout_seconds", .seconds)
-            .member("threshold", .count, "Consecutive failures before a report.")
-            .member("state", .oneOf(State.self), "The verdict of the last attempt.")
-            .member("failing", .truth, "Whether `probe.failed` was published, and no recovery since.")
-            .member("captive_portal", .truth, "Whether a captive portal answered last.")
-            .member("running", .truth)
-            .member("attempts", .count, "How many attempts ended since the start.")
-            .member("failures", .count)
-            .member("consecutive_failures", .count)
-            .member(
-                "failing_since",
-                .time.orNull,
-                "When the first of them started; `null` unless the last attempt failed."
-            )
-            .member("last", ProbeResultDocument.form.orNull, "The last attempt; `null` before the first one ends.")
-            .member("loss_percent", .percent.orNull, "Of the last 60 attempts; `null` before the first one ends.")
-            .member("min_seconds", .seconds.orNull, "The shortest of their durations; `null` without a success.")
-            .member("avg_seconds", .seconds.orNull)
-            .member("p95_seconds", .seconds.orNull, "The 95th percentile of the durations.")
-            .member("max_seconds", .seconds.orNull)
-            .member("recent_seconds", .list(of: .seconds.orNull), "The durations, oldest first; `null` is a failure.")
-    }
-}
-
 extension ProbeResultDocument {
-    public static var form: Form {
-        .named("ProbeResult", "What a probe found.")
-            .member("time", .time.orNull, "When it ended.")
-            .member("success", .truth.orNull, "Whether the answer was right; `null` when that could not be found out.")
-            .member("reason", .words(in: reasons).orNull, "Why not.")
-            .member("message", .text.orNull, "The reason, for people.")
-            .member("duration_seconds", .seconds, "From the first packet to the verdict.")
-            .member("resolve_seconds", .seconds.orNull, "How long looking up the name took; `null` if there was none.")
-            .member("address", .text.orNull)
-            .member("sent_bytes", .count, "Without the headers of IP, TCP and UDP.")
-            .member("received_bytes", .count, "Counted likewise.")
-            .member("hop_limit", .count.orNull, "The hop limit of an echo reply; `null` for other methods.")
-            .member("http_status", .count.orNull, "The status of an HTTP answer; `null` for other methods.")
-            .member("location", .text.orNull, "Where an HTTP answer leads; `null` when it leads nowhere.")
-            .member("addresses", .list(of: .text), "The addresses that a name server gave.")
-    }
-
     private static var reasons: [String] {
         ProbeReason.allCases.map(\.rawValue) + [ProbeDocument.State.notAssessed.rawValue]
     }

@@ -5,30 +5,24 @@ public import OrderedJSON
 public import Probes
 
 /// `/api/v1/probes/{name}/history`: what came of an active probe, step by step.
-public struct ProbeHistoryDocument: JSONObjectWritable, Equatable, Sendable {
+public struct ProbeHistoryDocument: MemberDeclaring, Equatable, Sendable {
     /// One step in which anything was asked.
-    public struct Step: JSONObjectWritable, Equatable, Sendable {
+    public struct Step: MemberDeclaring, Equatable, Sendable {
         public var start: String
         public var sent: Int
         public var lost: Int
-        /// The shortest duration of a right answer; `null` without one.
         public var minSeconds: Double?
         public var medianSeconds: Double?
         public var p95Seconds: Double?
 
-        public func write(to object: inout JSONObjectWriter) {
-            object.write("start", start)
-            object.write("sent", sent)
-            object.write("lost", lost)
-            object.write("min_seconds", minSeconds)
-            object.write("median_seconds", medianSeconds)
-            object.write("p95_seconds", p95Seconds)
-        }
+        public static let members = Members<Self>.object("A step.")
+            .member("start", as: .time, "When it begins; a multiple of the step since 1970.") { $0.start }
+            .member("sent", "How many attempts ended.") { $0.sent }
+            .member("lost", "How many of them failed.") { $0.lost }
+            .durations { ($0.minSeconds, $0.medianSeconds, $0.p95Seconds) }
     }
 
-    public let schema = DocumentSchema.name(of: "probehistory")
     public var probe: String
-    /// `icmp`, `tcp`, `http` or `dns`.
     public var method: String
     public var target: String
     public var since: String
@@ -42,22 +36,21 @@ public struct ProbeHistoryDocument: JSONObjectWritable, Equatable, Sendable {
     public var p95Seconds: Double?
     public var steps: [Step]
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("schema", schema)
-        object.write("probe", probe)
-        object.write("method", method)
-        object.write("target", target)
-        object.write("since", since)
-        object.write("until", until)
-        object.write("step_seconds", Int(stepSeconds))
-        object.write("sent", sent)
-        object.write("lost", lost)
-        object.write("loss_percent", lossPercent)
-        object.write("min_seconds", minSeconds)
-        object.write("median_seconds", medianSeconds)
-        object.write("p95_seconds", p95Seconds)
-        object.write("steps", steps)
-    }
+    public static let members = Members<Self>
+        .document("ProbeHistory", "What came of an active probe, step by step.")
+        .member("probe", "The name of the probe.") { $0.probe }
+        .member("method", as: .oneOf(ProbeMethod.self)) { $0.method }
+        .member("target") { $0.target }
+        .member("since", as: .time, "Where the first step begins.") { $0.since }
+        .member("until", as: .time, "Where the last one ends.") { $0.until }
+        .member("step_seconds", as: .integer(from: 5), "The step that was used.") { Int($0.stepSeconds) }
+        .member("sent", "How many attempts ended.") { $0.sent }
+        .member("lost", "How many of them failed.") { $0.lost }
+        .member("loss_percent", as: .percent, "The share of lost attempts; `null` without attempts.") {
+            $0.lossPercent
+        }
+        .durations { ($0.minSeconds, $0.medianSeconds, $0.p95Seconds) }
+        .member("steps", "The steps with at least one attempt, oldest first.") { $0.steps }
 
     /// Shows a record.
     /// - Parameters:
@@ -100,39 +93,14 @@ public struct ProbeHistoryDocument: JSONObjectWritable, Equatable, Sendable {
     }
 }
 
-// MARK: - Forms
-
-extension ProbeHistoryDocument {
-    public static var form: Form {
-        .document("ProbeHistory", "What came of an active probe, step by step.")
-            .member("probe", .text, "The name of the probe.")
-            .member("method", .oneOf(ProbeMethod.self))
-            .member("target", .text)
-            .member("since", .time, "Where the first step begins.")
-            .member("until", .time, "Where the last one ends.")
-            .member("step_seconds", .integer(from: 5), "The step that was used.")
-            .member("sent", .count, "How many attempts ended.")
-            .member("lost", .count, "How many of them failed.")
-            .member("loss_percent", .percent.orNull, "The share of lost attempts; `null` without attempts.")
-            .durations
-            .member("steps", .list(of: Step.form), "The steps with at least one attempt, oldest first.")
-    }
-}
-
-extension ProbeHistoryDocument.Step {
-    static var form: Form {
-        .object("A step.")
-            .member("start", .time, "When it begins; a multiple of the step since 1970.")
-            .member("sent", .count, "How many attempts ended.")
-            .member("lost", .count, "How many of them failed.")
-            .durations
-    }
-}
-
-extension Form {
-    fileprivate var durations: Form {
-        member("min_seconds", .seconds.orNull, "The shortest duration of a right answer; `null` without one.")
-            .member("median_seconds", .seconds.orNull, "Within 5 %, as is the next.")
-            .member("p95_seconds", .seconds.orNull, "The 95th percentile of the durations.")
+extension Members {
+    fileprivate func durations(
+        _ values: @escaping @Sendable (Root) -> (least: Double?, median: Double?, p95: Double?)
+    ) -> Members {
+        member("min_seconds", as: .seconds, "The shortest duration of a right answer; `null` without one.") {
+            values($0).least
+        }
+        .member("median_seconds", as: .seconds, "Within 5 %, as is the next.") { values($0).median }
+        .member("p95_seconds", as: .seconds, "The 95th percentile of the durations.") { values($0).p95 }
     }
 }

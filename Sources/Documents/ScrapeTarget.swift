@@ -10,14 +10,13 @@ public import OrderedJSON
 /// Prometheus can neither look for services by multicast DNS nor resolve `.local` names, so the target is always an
 /// address. Everything a stranger on the link can choose is a value of a `__meta_` label, which Prometheus drops after
 /// relabelling; the one exception is the path, which has to begin with a slash.
-public struct ScrapeTarget: JSONObjectWritable, Equatable, Sendable {
+public struct ScrapeTarget: MemberDeclaring, Equatable, Sendable {
     public var targets: [String]
     public var labels: JSONObject
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("targets", targets)
-        object.write("labels", labels)
-    }
+    public static let members = Members<Self>.object("A target of Prometheus' http_sd.")
+        .member("targets", "The address and the port; exactly one.") { $0.targets }
+        .member("labels", as: .map(of: .text), "What relabelling can use.") { $0.labels }
 
     /// The services as targets, sorted by name.
     ///
@@ -125,14 +124,4 @@ private struct Choice {
     let service: Service
     let address: ScopedAddress
     let rank: Int
-}
-
-// MARK: - Forms
-
-extension ScrapeTarget {
-    public static var form: Form {
-        .object("A target of Prometheus' http_sd.")
-            .member("targets", .list(of: .text), "The address and the port; exactly one.")
-            .member("labels", .map(of: .text), "What relabelling can use.")
-    }
 }

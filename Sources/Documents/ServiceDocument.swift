@@ -7,13 +7,12 @@ public import MulticastDNS
 public import OrderedJSON
 
 /// A DNS-SD service as events, routes and commands show it.
-public struct ServiceDocument: JSONObjectWritable, Equatable, Sendable {
+public struct ServiceDocument: MemberDeclaring, Equatable, Sendable {
     /// By how much readings of two clocks may differ and still mean the same moment.
     public static let clockSlack = Duration.seconds(1)
 
     public var name: String
     public var type: String
-    /// The type in plain words, such as `Printer`; the type itself where there are none.
     public var typeName: String
     public var domain: String
     public var interface: InterfaceReference
@@ -27,22 +26,31 @@ public struct ServiceDocument: JSONObjectWritable, Equatable, Sendable {
     public var firstSeen: String
     public var lastSeen: String
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("name", name)
-        object.write("type", type)
-        object.write("type_name", typeName)
-        object.write("domain", domain)
-        object.write("interface", interface)
-        object.write("host", host)
-        object.write("port", Int(port))
-        object.write("addresses", addresses)
-        object.write("txt", txt)
-        object.write("txt_meanings", txtMeanings)
-        object.write("txt_raw", txtRaw)
-        object.write("ttl_seconds", ttlSeconds)
-        object.write("first_seen", firstSeen)
-        object.write("last_seen", lastSeen)
-    }
+    public static let members = Members<Self>.named("Service", "A service that multicast DNS shows.")
+        .member("name", "What people call it; control characters and the like are escaped.") { $0.name }
+        .member("type", "Such as `_ipp._tcp`.") { $0.type }
+        .typeName { $0.typeName }
+        .added("domain", "`local`.") { $0.domain }
+        .added("interface") { $0.interface }
+        .added("host", "The host, such as `printer.local`.") { $0.host }
+        .added("port", as: .integer(from: 0, to: 65535)) { Int($0.port) }
+        .added("addresses", "The host's addresses on this link, link-local ones with their scope.") { $0.addresses }
+        .added(
+            "txt",
+            as: .map(of: .text.orNull),
+            "The pairs of the TXT record; `null` for a key without `=`, "
+                + "hexadecimal digits for a value that is not UTF-8."
+        ) { $0.txt }
+        .added(
+            "txt_meanings",
+            as: .map(of: .text),
+            "What pairs of the TXT record mean, by their keys, such as `model` or `category: light`; "
+                + "unknown keys are left out."
+        ) { $0.txtMeanings }
+        .added("txt_raw", "The strings of the TXT record as they came, escaped like names.") { $0.txtRaw }
+        .added("ttl_seconds", "The lifetime of the record that announced it.") { $0.ttlSeconds }
+        .added("first_seen", as: .time, "When it was first seen, possibly before a restart.") { $0.firstSeen }
+        .added("last_seen", as: .time, "When it was last seen.") { $0.lastSeen }
 
     /// Shows a service; its moments since boot become moments of the calendar by `clock`.
     ///
@@ -86,39 +94,5 @@ public struct ServiceDocument: JSONObjectWritable, Equatable, Sendable {
     static func text(_ bytes: [UInt8]) -> String {
         if let text = String(validating: bytes, as: UTF8.self) { return text }
         return "hex:" + bytes.hexadecimal()
-    }
-}
-
-extension ServiceDocument {
-    public static var form: Form {
-        .named("Service", "A service that multicast DNS shows.")
-            .member("name", .text, "What people call it; control characters and the like are escaped.")
-            .member("type", .text, "Such as `_ipp._tcp`.")
-            .typeName
-            .added("domain", .text, "`local`.")
-            .added("interface", InterfaceReference.form)
-            .added("host", .text, "The host, such as `printer.local`.")
-            .added("port", .integer(from: 0, to: 65535))
-            .added(
-                "addresses",
-                .list(of: .text),
-                "The host's addresses on this link, link-local ones with their scope."
-            )
-            .added(
-                "txt",
-                .map(of: .text.orNull),
-                "The pairs of the TXT record; `null` for a key without `=`, "
-                    + "hexadecimal digits for a value that is not UTF-8."
-            )
-            .added(
-                "txt_meanings",
-                .map(of: .text),
-                "What pairs of the TXT record mean, by their keys, such as `model` or `category: light`; "
-                    + "unknown keys are left out."
-            )
-            .added("txt_raw", .list(of: .text), "The strings of the TXT record as they came, escaped like names.")
-            .added("ttl_seconds", .count, "The lifetime of the record that announced it.")
-            .added("first_seen", .time, "When it was first seen, possibly before a restart.")
-            .added("last_seen", .time, "When it was last seen.")
     }
 }

@@ -6,18 +6,17 @@ public import OrderedJSON
 public import PathModel
 
 /// `/api/v1/paths/{monitor}`: the path of one monitor, and since when it is what it is.
-public struct MonitorDocument: JSONObjectWritable, Equatable, Sendable {
+public struct MonitorDocument: MemberDeclaring, Equatable, Sendable {
     public var monitor: String
     public var path: PathDocument
     public var since: String?
     public var message: String
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("monitor", monitor)
-        object.write("path", path)
-        object.writeIfPresent("since", since)
-        object.write("message", message)
-    }
+    public static let members = Members<Self>.named("Monitor", "A monitor and its path.")
+        .member("monitor") { $0.monitor }
+        .member("path") { $0.path }
+        .served("since", as: .time, "Since when the status stands.") { $0.since }
+        .member("message", "One sentence for people.") { $0.message }
 
     /// Shows a monitor.
     ///
@@ -35,22 +34,20 @@ public struct MonitorDocument: JSONObjectWritable, Equatable, Sendable {
 }
 
 /// The state that every answer names: which event it is as new as.
-public struct StateDocument: JSONObjectWritable, Equatable, Sendable {
+public struct StateDocument: MemberDeclaring, Equatable, Sendable {
     /// What the document is, such as `nwpath.status/1`.
     public var schema: String
     public var stream: String?
-    /// The number of the last event.
     public var seq: UInt64?
     public var time: String
     public var host: String
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("schema", schema)
-        object.writeIfPresent("stream", stream)
-        object.writeIfPresent("seq", seq)
-        object.write("time", time)
-        object.write("host", host)
-    }
+    public static let members = Members<Self>.object()
+        .member("schema") { $0.schema }
+        .served("stream", as: .stream, "The log that `seq` counts in.") { $0.stream }
+        .served("seq", "The last event that is in the document.") { $0.seq }
+        .member("time", as: .time, "When the document was rendered.") { $0.time }
+        .member("host") { $0.host }
 
     public init(_ kind: String, stream: String? = nil, seq: UInt64? = nil, time: WallTime, host: String) {
         schema = DocumentSchema.name(of: kind)
@@ -62,17 +59,16 @@ public struct StateDocument: JSONObjectWritable, Equatable, Sendable {
 }
 
 /// `/api/v1/status`: everything in one look.
-public struct OverviewDocument: JSONObjectWritable, Sendable {
-    public struct Daemon: JSONObjectWritable, Equatable, Sendable {
+public struct OverviewDocument: MemberDeclaring, Sendable {
+    public struct Daemon: MemberDeclaring, Equatable, Sendable {
         public var version: String
         public var pid: Int32
         public var started: String
 
-        public func write(to object: inout JSONObjectWriter) {
-            object.write("version", version)
-            object.write("pid", Int(pid))
-            object.write("started", started)
-        }
+        public static let members = Members<Self>.object("The service itself.")
+            .member("version") { $0.version }
+            .member("pid") { Int($0.pid) }
+            .member("started", as: .time, "When it started.") { $0.started }
 
         public init(version: String, pid: Int32, started: WallTime) {
             self.version = version
@@ -81,16 +77,17 @@ public struct OverviewDocument: JSONObjectWritable, Sendable {
         }
     }
 
-    public struct Services: JSONObjectWritable, Equatable, Sendable {
+    public struct Services: MemberDeclaring, Equatable, Sendable {
         public var count: Int
         public var types: Int
         public var lastCensus: String?
 
-        public func write(to object: inout JSONObjectWriter) {
-            object.write("count", count)
-            object.write("types", types)
-            object.write("last_census", lastCensus)
-        }
+        public static let members = Members<Self>.object("The census.")
+            .member("count", "How many services are resolved.") { $0.count }
+            .member("types") { $0.types }
+            .member("last_census", as: .time, "When the last census was completed; `null` before the first.") {
+                $0.lastCensus
+            }
 
         public init(count: Int, types: Int, lastCensus: WallTime?) {
             self.count = count
@@ -113,6 +110,26 @@ public struct OverviewDocument: JSONObjectWritable, Sendable {
     var dns: DNSDocument
     var services: Services?
     var problems: [ProblemDocument]
+
+    public static let members = Members<Self>(overview) { $0.state }
+        .served("daemon") { $0.daemon }
+        .member("headline") { $0.headline }
+        .member("chain", "The path, from this machine to the name server.") { $0.chain }
+        .member(
+            "chains",
+            "The same for IPv4 and IPv6, where something is wrong with one of them only; else empty."
+        ) { $0.chains }
+        .member("path") { $0.path }
+        .served("since", as: .time) { $0.since }
+        .member("message", "One sentence for people.") { $0.message }
+        .member("monitors") { $0.monitors }
+        .member("interfaces") { $0.interfaces }
+        .member("gateways") { $0.gateways }
+        .member("dns") { $0.dns }
+        .optional("services") { $0.services }
+        .member("problems") { $0.problems }
+
+    private static var overview: Form { StateDocument.form("Status", "The overview.", isFoundDirectly: true) }
 
     /// Collects everything; the first monitor is `default`.
     ///
@@ -152,35 +169,16 @@ public struct OverviewDocument: JSONObjectWritable, Sendable {
         self.services = services
         self.problems = problems
     }
-
-    /// Writes the state's members beside the others.
-    public func write(to object: inout JSONObjectWriter) {
-        state.write(to: &object)
-        object.writeIfPresent("daemon", daemon)
-        object.write("headline", headline)
-        object.write("chain", chain)
-        object.write("chains", chains)
-        object.write("path", path)
-        object.writeIfPresent("since", since)
-        object.write("message", message)
-        object.write("monitors", monitors)
-        object.write("interfaces", interfaces)
-        object.write("gateways", gateways)
-        object.write("dns", dns)
-        object.writeIfPresent("services", services)
-        object.write("problems", problems)
-    }
 }
 
 /// Something that is wrong with a part of the daemon while the path is still right.
-public struct ProblemDocument: JSONObjectWritable, Equatable, Sendable {
+public struct ProblemDocument: MemberDeclaring, Equatable, Sendable {
     public var part: String
     public var message: String
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("part", part)
-        object.write("message", message)
-    }
+    public static let members = Members<Self>.object("What is wrong with a part of the service.")
+        .member("part", "The part, such as `log` or `networkmanager`.") { $0.part }
+        .member("message") { $0.message }
 
     public init(part: String, message: String) {
         self.part = part
@@ -212,69 +210,9 @@ extension StateDocument {
     ///   - isFoundDirectly: Whether commands find it out without the service as well; it names no event then.
     /// - Returns: The form with its first members.
     public static func form(_ name: String, _ sentence: String, isFoundDirectly: Bool = false) -> Form {
-        let member = isFoundDirectly ? Form.served : Form.member
-        let form = member(.document(name, sentence))("stream", .stream, "The log that `seq` counts in.")
-        return member(form)("seq", .count, "The last event that is in the document.")
-            .member("time", .time, "When the document was rendered.")
-            .member("host", .text)
-    }
-}
-
-extension MonitorDocument {
-    public static var form: Form {
-        .named("Monitor", "A monitor and its path.")
-            .member("monitor", .text)
-            .member("path", PathDocument.form)
-            .served("since", .time, "Since when the status stands.")
-            .member("message", .text, "One sentence for people.")
-    }
-}
-
-extension OverviewDocument {
-    public static var form: Form {
-        StateDocument.form("Status", "The overview.", isFoundDirectly: true)
-            .served("daemon", Daemon.form)
-            .member("headline", HeadlineDocument.form)
-            .member("chain", .list(of: ChainElementDocument.form), "The path, from this machine to the name server.")
-            .member(
-                "chains",
-                .list(of: FamilyChainDocument.form),
-                "The same for IPv4 and IPv6, where something is wrong with one of them only; else empty."
-            )
-            .member("path", PathDocument.form)
-            .served("since", .time)
-            .member("message", .text, "One sentence for people.")
-            .member("monitors", .list(of: MonitorDocument.form))
-            .member("interfaces", .list(of: InterfaceDocument.form))
-            .member("gateways", .list(of: GatewayDocument.form))
-            .member("dns", DNSDocument.form)
-            .optional("services", Services.form)
-            .member("problems", .list(of: ProblemDocument.form))
-    }
-}
-
-extension OverviewDocument.Daemon {
-    static var form: Form {
-        .object("The service itself.")
-            .member("version", .text)
-            .member("pid", .count)
-            .member("started", .time, "When it started.")
-    }
-}
-
-extension OverviewDocument.Services {
-    static var form: Form {
-        .object("The census.")
-            .member("count", .count, "How many services are resolved.")
-            .member("types", .count)
-            .member("last_census", .time.orNull, "When the last census was completed; `null` before the first.")
-    }
-}
-
-extension ProblemDocument {
-    static var form: Form {
-        .object("What is wrong with a part of the service.")
-            .member("part", .text, "The part, such as `log` or `networkmanager`.")
-            .member("message", .text)
+        members.form.members.dropFirst().reduce(.document(name, sentence)) { form, member in
+            let isServed = member.presence == .served && isFoundDirectly
+            return (isServed ? form.served : form.member)(member.key, member.form, member.sentence)
+        }
     }
 }

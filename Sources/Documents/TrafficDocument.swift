@@ -19,33 +19,39 @@ public struct TrafficCalendar: Sendable {
 }
 
 /// What connections show: of all, of a path, or of a destination.
-struct TrafficFiguresDocument: JSONObjectWritable, Equatable, Sendable {
+struct TrafficFiguresDocument: MemberDeclaring, Equatable, Sendable {
     let figures: TrafficReport.Figures
 
-    func write(to object: inout JSONObjectWriter) {
-        object.write("connections", figures.connections)
-        object.write("unanswered", figures.unanswered)
-        object.write("last_answer_seconds", figures.lastAnswer.map(Self.milliseconds))
-        object.write("rtt_seconds", figures.roundTrips.map(RoundTripDocument.init))
-        object.write("retransmit_ratio", figures.loss.map(Self.ratio))
-    }
+    static let members = Members<Self>.object()
+        .member("connections", "Those outside loopback.") { $0.figures.connections }
+        .member("unanswered", "Those whose retransmission timeout has passed without an answer.") {
+            $0.figures.unanswered
+        }
+        .member("last_answer_seconds", as: .seconds, "How long ago the last answer came.") {
+            $0.figures.lastAnswer.map(milliseconds)
+        }
+        .member("rtt_seconds", "Of connections answered in the last 30 s.") {
+            $0.figures.roundTrips.map(RoundTripDocument.init)
+        }
+        .member("retransmit_ratio", as: .amount, "The share of data segments sent again in the last 20 s.") {
+            $0.figures.loss.map(ratio)
+        }
 
     static func ratio(_ value: Double) -> Double { (value * 1e5).rounded() / 1e5 }
     static func milliseconds(_ duration: Duration) -> Double { (duration.seconds * 1000).rounded() / 1000 }
 }
 
-struct RoundTripDocument: JSONObjectWritable, Equatable, Sendable {
+struct RoundTripDocument: MemberDeclaring, Equatable, Sendable {
     let quantiles: RoundTripQuantiles
 
-    func write(to object: inout JSONObjectWriter) {
-        object.write("p50", Microseconds.round(quantiles.p50))
-        object.write("p90", Microseconds.round(quantiles.p90))
-        object.write("p99", Microseconds.round(quantiles.p99))
-    }
+    static let members = Members<Self>.named("RoundTrips", "Quantiles of round trips.")
+        .member("p50", as: .seconds) { Microseconds.round($0.quantiles.p50) }
+        .member("p90", as: .seconds) { Microseconds.round($0.quantiles.p90) }
+        .member("p99", as: .seconds) { Microseconds.round($0.quantiles.p99) }
 }
 
 /// `/api/v1/traffic`: how well the packets of this machine's own TCP connections get through.
-public struct TrafficDocument: JSONObjectWritable, Sendable {
+public struct TrafficDocument: MemberDeclaring, Sendable {
     /// When connections were read, and how far apart readings are.
     public struct Sampling: Hashable, Sendable {
         public var isEnabled: Bool
@@ -77,53 +83,61 @@ public struct TrafficDocument: JSONObjectWritable, Sendable {
         self.showsAddresses = showsAddresses
     }
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("enabled", sampling.isEnabled)
-        object.write("problem", sampling.problem)
-        object.write("state", report.total.state.rawValue)
-        TrafficFiguresDocument(figures: report.total).write(to: &object)
-        object.write("sampled", sampling.sampled.map(calendar.text))
-        object.write("interval_seconds", sampling.interval.seconds)
-        object.write("limited", sampling.isLimited)
-        object.write(
-            "paths",
-            report.paths.map { TrafficPathDocument(path: $0, calendar: calendar, showsAddresses: showsAddresses) }
-        )
+    public static let members = Members<Self>(
+        StateDocument.form("Traffic", "How well packets of this machine's own TCP connections get through.")
+    )
+    .member("enabled", "The setting `traffic.enabled`.") { $0.sampling.isEnabled }
+    .member("problem", "Why connections cannot be read; then the state is `unknown`.") { $0.sampling.problem }
+    .member("state", as: .oneOf(TrafficState.self), "The worst of all paths.") { $0.report.total.state.rawValue }
+    .members { TrafficFiguresDocument(figures: $0.report.total) }
+    .member("sampled", as: .time, "When connections were last read; `null` where they were not.") {
+        $0.sampling.sampled.map($0.calendar.text)
+    }
+    .member("interval_seconds", as: .seconds, "How far apart readings are while nothing is lost.") {
+        $0.sampling.interval.seconds
+    }
+    .member("limited", "Whether there are so many connections that they are read less often.") {
+        $0.sampling.isLimited
+    }
+    .member("paths") { document in
+        document.report.paths.map {
+            TrafficPathDocument(path: $0, calendar: document.calendar, showsAddresses: document.showsAddresses)
+        }
     }
 }
 
-struct TrafficPathDocument: JSONObjectWritable, Sendable {
+struct TrafficPathDocument: MemberDeclaring, Sendable {
     let path: TrafficReport.Path
     let calendar: TrafficCalendar
     let showsAddresses: Bool
 
-    func write(to object: inout JSONObjectWriter) {
-        object.write("interface", InterfaceReference(named: path.path.interface))
-        object.write("gateway", path.path.gateway.map { "\($0)" })
-        object.write("family", path.path.family.rawValue)
-        object.write("range", path.path.range.rawValue)
-        object.write("state", path.figures.state.rawValue)
-        object.write("since", calendar.text(path.since))
-        TrafficFiguresDocument(figures: path.figures).write(to: &object)
-        object.write("destinations", path.groups.count)
-        object.write("groups", path.groups.map { TrafficGroupDocument(group: $0, showsAddresses: showsAddresses) })
-    }
+    static let members = Members<Self>
+        .named("TrafficPath", "The connections that leave by one interface and gateway.")
+        .trafficPath { $0.path.path }
+        .member("state", as: .oneOf(TrafficState.self)) { $0.path.figures.state.rawValue }
+        .member("since", as: .time, "Since when the state stands.") { $0.calendar.text($0.path.since) }
+        .members { TrafficFiguresDocument(figures: $0.path.figures) }
+        .member("destinations") { $0.path.groups.count }
+        .member("groups", "By destination: /24 of IPv4, /48 of IPv6.") { document in
+            document.path.groups.map { TrafficGroupDocument(group: $0, showsAddresses: document.showsAddresses) }
+        }
 }
 
-struct TrafficGroupDocument: JSONObjectWritable, Sendable {
+struct TrafficGroupDocument: MemberDeclaring, Sendable {
     let group: TrafficReport.Group
     let showsAddresses: Bool
 
-    func write(to object: inout JSONObjectWriter) {
-        object.write("destination", group.destination.description)
-        object.write("state", group.figures.state.rawValue)
-        TrafficFiguresDocument(figures: group.figures).write(to: &object)
-        if showsAddresses { object.write("addresses", group.addresses.map(\.description)) }
-    }
+    static let members = Members<Self>.named("TrafficGroup", "The connections to one destination.")
+        .member("destination", "A prefix.") { $0.group.destination.description }
+        .member("state", as: .oneOf(TrafficState.self)) { $0.group.figures.state.rawValue }
+        .members { TrafficFiguresDocument(figures: $0.group.figures) }
+        .optional("addresses", "Remote addresses, at most 64; with `addresses=true` only.") {
+            $0.showsAddresses ? $0.group.addresses.map(\.description) : nil
+        }
 }
 
 /// `/api/v1/traffic/history`: the last hour.
-public struct TrafficHistoryDocument: JSONObjectWritable, Sendable {
+public struct TrafficHistoryDocument: MemberDeclaring, Sendable {
     private let history: TrafficHistory
     private let calendar: TrafficCalendar
 
@@ -132,133 +146,58 @@ public struct TrafficHistoryDocument: JSONObjectWritable, Sendable {
         self.calendar = calendar
     }
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("step_seconds", Int(TrafficHistory.step.components.seconds))
-        object.write("steps", history.steps.map { Step(step: $0, calendar: calendar) })
-    }
+    public static let members = Members<Self>(StateDocument.form("TrafficHistory", "The traffic of the last hour."))
+        .member("step_seconds", as: .integer(from: 1)) { _ in Int(TrafficHistory.step.components.seconds) }
+        .member("steps", "Steps in which connections were read, oldest first.") { document in
+            document.history.steps.map { Step(step: $0, calendar: document.calendar) }
+        }
 
-    struct Step: JSONObjectWritable, Sendable {
+    struct Step: MemberDeclaring, Sendable {
         let step: TrafficHistory.Step
         let calendar: TrafficCalendar
 
-        func write(to object: inout JSONObjectWriter) {
-            object.write("start", calendar.text(TrafficHistory.step * Int(step.number)))
-            object.write("rtt_seconds", step.roundTrip.map(Microseconds.round))
-            object.write("retransmit_ratio", step.loss.map(TrafficFiguresDocument.ratio))
-            object.write("stalled", step.isStalled)
-            object.write("connections", step.connections)
-        }
+        static let members = Members<Self>.object("A step.")
+            .member("start", as: .time) { $0.calendar.text(TrafficHistory.step * Int($0.step.number)) }
+            .member("rtt_seconds", as: .seconds, "The median round trip.") { $0.step.roundTrip.map(Microseconds.round) }
+            .member("retransmit_ratio", as: .amount) { $0.step.loss.map(TrafficFiguresDocument.ratio) }
+            .member("stalled", "Whether a path was stalled at some time of the step.") { $0.step.isStalled }
+            .member("connections") { $0.step.connections }
     }
 }
 
 /// What an event says of a path or a destination that stalls, loses segments, or is answered again.
-public struct TrafficFindingDocument: JSONObjectWritable, Equatable, Sendable {
+public struct TrafficFindingDocument: MemberDeclaring, Equatable, Sendable {
     public let finding: TrafficFinding
 
     public init(_ finding: TrafficFinding) { self.finding = finding }
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("scope", finding.destination == nil ? "path" : "destination")
-        object.write("interface", InterfaceReference(named: finding.path.interface))
-        object.write("gateway", finding.path.gateway.map { "\($0)" })
-        object.write("family", finding.path.family.rawValue)
-        object.write("range", finding.path.range.rawValue)
-        object.write("destination", finding.destination?.description)
-        object.write("connections", finding.connections)
-        object.write("unanswered", finding.unanswered)
-        object.write("last_answer_seconds", finding.lastAnswer.map(TrafficFiguresDocument.milliseconds))
-        object.write("retransmit_ratio", finding.loss.map(TrafficFiguresDocument.ratio))
-    }
+    public static let members = Members<Self>.named("TrafficFinding", "A path or a destination.")
+        .member("scope", as: .words("path", "destination"), "Whether everything beyond the path is concerned.") {
+            $0.finding.destination == nil ? "path" : "destination"
+        }
+        .trafficPath { $0.finding.path }
+        .member("destination", "A prefix; `null` of a path.") { $0.finding.destination?.description }
+        .member("connections", "Those outside loopback.") { $0.finding.connections }
+        .member("unanswered", "Those whose retransmission timeout has passed without an answer.") {
+            $0.finding.unanswered
+        }
+        .member("last_answer_seconds", as: .seconds, "How long ago the last answer came.") {
+            $0.finding.lastAnswer.map(TrafficFiguresDocument.milliseconds)
+        }
+        .member("retransmit_ratio", as: .amount, "The share of data segments sent again in the last 20 s.") {
+            $0.finding.loss.map(TrafficFiguresDocument.ratio)
+        }
 }
 
-// MARK: - Forms
-
-extension TrafficDocument {
-    public static var form: Form {
-        StateDocument.form("Traffic", "How well packets of this machine's own TCP connections get through.")
-            .member("enabled", .truth, "The setting `traffic.enabled`.")
-            .member("problem", .text.orNull, "Why connections cannot be read; then the state is `unknown`.")
-            .member("state", .oneOf(TrafficState.self), "The worst of all paths.")
-            .trafficFigures
-            .member("sampled", .time.orNull, "When connections were last read; `null` where they were not.")
-            .member("interval_seconds", .seconds, "How far apart readings are while nothing is lost.")
-            .member("limited", .truth, "Whether there are so many connections that they are read less often.")
-            .member("paths", .list(of: TrafficPathDocument.form))
-    }
-}
-
-extension TrafficPathDocument {
-    static var form: Form {
-        .named("TrafficPath", "The connections that leave by one interface and gateway.")
-            .trafficPath
-            .member("state", .oneOf(TrafficState.self))
-            .member("since", .time, "Since when the state stands.")
-            .trafficFigures
-            .member("destinations", .count)
-            .member("groups", .list(of: TrafficGroupDocument.form), "By destination: /24 of IPv4, /48 of IPv6.")
-    }
-}
-
-extension TrafficGroupDocument {
-    static var form: Form {
-        .named("TrafficGroup", "The connections to one destination.")
-            .member("destination", .text, "A prefix.")
-            .member("state", .oneOf(TrafficState.self))
-            .trafficFigures
-            .optional("addresses", .list(of: .text), "Remote addresses, at most 64; with `addresses=true` only.")
-    }
-}
-
-extension TrafficHistoryDocument {
-    public static var form: Form {
-        StateDocument.form("TrafficHistory", "The traffic of the last hour.")
-            .member("step_seconds", .integer(from: 1))
-            .member("steps", .list(of: Step.form), "Steps in which connections were read, oldest first.")
-    }
-}
-
-extension TrafficHistoryDocument.Step {
-    static var form: Form {
-        .object("A step.")
-            .member("start", .time)
-            .member("rtt_seconds", .seconds.orNull, "The median round trip.")
-            .member("retransmit_ratio", .amount.orNull)
-            .member("stalled", .truth, "Whether a path was stalled at some time of the step.")
-            .member("connections", .count)
-    }
-}
-
-extension TrafficFindingDocument {
-    public static var form: Form {
-        .named("TrafficFinding", "A path or a destination.")
-            .member("scope", .words("path", "destination"), "Whether everything beyond the path is concerned.")
-            .trafficPath
-            .member("destination", .text.orNull, "A prefix; `null` of a path.")
-            .member("connections", .count, "Those outside loopback.")
-            .member("unanswered", .count, "Those whose retransmission timeout has passed without an answer.")
-            .member("last_answer_seconds", .seconds.orNull, "How long ago the last answer came.")
-            .member("retransmit_ratio", .amount.orNull, "The share of data segments sent again in the last 20 s.")
-    }
-}
-
-extension Form {
-    fileprivate var trafficPath: Form {
-        member("interface", InterfaceReference.form)
-            .member("gateway", .text.orNull, "`null` on the interface's own network.")
-            .member("family", .family)
-            .member("range", .oneOf(TrafficPath.Range.self), "Whether destinations have public or private addresses.")
-    }
-
-    fileprivate var trafficFigures: Form {
-        member("connections", .count, "Those outside loopback.")
-            .member("unanswered", .count, "Those whose retransmission timeout has passed without an answer.")
-            .member("last_answer_seconds", .seconds.orNull, "How long ago the last answer came.")
-            .member("rtt_seconds", Form.roundTrips.orNull, "Of connections answered in the last 30 s.")
-            .member("retransmit_ratio", .amount.orNull, "The share of data segments sent again in the last 20 s.")
-    }
-
-    private static var roundTrips: Form {
-        .named("RoundTrips", "Quantiles of round trips.")
-            .member("p50", .seconds).member("p90", .seconds).member("p99", .seconds)
+extension Members {
+    fileprivate func trafficPath(_ path: @escaping @Sendable (Root) -> TrafficPath) -> Members {
+        member("interface") { InterfaceReference(named: path($0).interface) }
+            .member("gateway", "`null` on the interface's own network.") { path($0).gateway.map { "\($0)" } }
+            .member("family", as: .family) { path($0).family.rawValue }
+            .member(
+                "range",
+                as: .oneOf(TrafficPath.Range.self),
+                "Whether destinations have public or private addresses."
+            ) { path($0).range.rawValue }
     }
 }

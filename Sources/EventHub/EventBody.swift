@@ -30,7 +30,7 @@ public struct MonitorStatus: Hashable, Sendable {
 }
 
 /// The members with which every record begins, in this order.
-struct EventEnvelope: JSONObjectWritable {
+struct EventEnvelope: MemberDeclaring {
     /// The value of `schema`: additive changes keep it, any other makes it `/2`.
     static let schema = "nwpath.event/1"
 
@@ -43,28 +43,16 @@ struct EventEnvelope: JSONObjectWritable {
     let host: String
     let message: String
 
-    func write(to object: inout JSONObjectWriter) {
-        object.write("time", time)
-        object.write("seq", seq)
-        object.write("stream", stream.description)
-        object.write("schema", schema)
-        object.write("event", event.rawValue)
-        object.write("severity", severity.rawValue)
-        object.write("host", host)
-        object.write("message", message)
-    }
-}
-
-extension EventEnvelope {
-    static var form: Form {
+    static let members = Members<Self>
         .named("Event", "A record of the event log; `/api/v1/schema/event.json` describes all of it.")
-            .member("time", .time, "When the event was published.")
-            .member("seq", .integer(from: 1, to: .max), "One more than that of the record before, over restarts.")
-            .member("stream", .stream, "Changes only when the log was lost.")
-            .member("schema", .constant(schema))
-            .member("event", .oneOf(EventName.self))
-            .member("severity", .oneOf(Severity.self))
-            .member("host", .text)
-            .member("message", .text, "One sentence for people; its wording may change.")
-    }
+        .member("time", as: .time, "When the event was published.") { $0.time }
+        .member("seq", as: .integer(from: 1, to: .max), "One more than that of the record before, over restarts.") {
+            $0.seq
+        }
+        .member("stream", as: .stream, "Changes only when the log was lost.") { $0.stream.description }
+        .member("schema", as: .constant(schema)) { $0.schema }
+        .member("event", as: .oneOf(EventName.self)) { $0.event.rawValue }
+        .member("severity", as: .oneOf(Severity.self)) { $0.severity.rawValue }
+        .member("host") { $0.host }
+        .member("message", "One sentence for people; its wording may change.") { $0.message }
 }

@@ -1,24 +1,30 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 /// A type whose value is one JSON object.
-public protocol JSONObjectWritable {
+public protocol JSONObjectWritable: JSONWritable {
     /// Writes the members in the order in which they are shown.
     ///
     /// Others may have members in the same object.
     func write(to object: inout JSONObjectWriter)
 }
 
+extension JSONObjectWritable {
+    public func writeValue(to writer: inout JSONObjectWriter) { writer.writeObject { write(to: &$0) } }
+    public static func form(_ content: Form?) -> Form { content ?? .anyObject }
+}
+
 /// Writes the members of one object; keys of the program's own must be plain words, which need no escape.
 ///
 /// `write` writes `null` where there is no value, `writeIfPresent` leaves the member out.
 public struct JSONObjectWriter {
-    private var text = JSONText()
+    var text = JSONText()
     /// How many members or elements the innermost container has so far.
     private var count = 0
     private var depth = 0
     private let isPretty: Bool
-    /// The first number that JSON cannot say.
-    private var failure: JSONError?
+    /// The path of the first number that JSON cannot say.
+    private var failure = ""
+    private var hasFailed = false
 
     init(isPretty: Bool, capacity: Int) {
         self.isPretty = isPretty
@@ -26,66 +32,26 @@ public struct JSONObjectWriter {
     }
 
     mutating func finish(terminator: UInt8?) throws(JSONError) -> [UInt8] {
-        if let failure { throw failure }
+        if hasFailed { throw .notFinite(path: failure) }
         if let terminator { text.append(byte: terminator) }
         return text.bytes
     }
 
     // MARK: - Members
 
-    public mutating func write(_ key: StaticString, _ value: String?) {
-        begin(key)
-        if let value { text.append(string: value) } else { text.append(token: "null") }
+    public mutating func write(_ key: StaticString, _ value: some JSONWritable) {
+        beginItem()
+        text.append(key: key)
+        if isPretty { text.append(" ") }
+        let hadFailed = hasFailed
+        value.writeValue(to: &self)
+        if hasFailed != hadFailed { prefixFailure(with: "\(key)") }
     }
 
-    public mutating func write(_ key: StaticString, _ value: Bool?) {
-        begin(key)
-        text.append(token: value.map { $0 ? "true" : "false" } ?? "null")
-    }
+    public mutating func write(_ key: StaticString, _ value: JSONValue) { write(key, value as JSONValue?) }
 
-    public mutating func write(_ key: StaticString, _ value: Int?) {
-        begin(key)
-        if let value { text.append(integer: value) } else { text.append(token: "null") }
-    }
-
-    public mutating func write(_ key: StaticString, _ value: UInt64?) {
-        begin(key)
-        if let value { text.append(integer: value) } else { text.append(token: "null") }
-    }
-
-    /// Writes a number; one that is not finite fails the whole text.
-    public mutating func write(_ key: StaticString, _ value: Double?) {
-        begin(key)
-        guard let value else { return text.append(token: "null") }
-        follow(key) { $0.writeNumber(value) }
-    }
-
-    public mutating func write(_ key: StaticString, _ values: [String]) {
-        begin(key)
-        writeArray(values) { $0.text.append(string: $1) }
-    }
-
-    public mutating func write(_ key: StaticString, _ value: (some JSONObjectWritable)?) {
-        guard let value else {
-            begin(key)
-            return text.append(token: "null")
-        }
-        write(key, value)
-    }
-
-    public mutating func write(_ key: StaticString, _ value: some JSONObjectWritable) {
-        begin(key)
-        follow(key) { writer in writer.writeObject { value.write(to: &$0) } }
-    }
-
-    public mutating func write(_ key: StaticString, _ values: [some JSONObjectWritable]) {
-        begin(key)
-        follow(key) { $0.writeArray(values) }
-    }
-
-    public mutating func write(_ key: StaticString, _ value: JSONValue?) {
-        begin(key)
-        follow(key) { $0.writeValue(value ?? .null) }
+    public mutating func writeIfPresent(_ key: StaticString, _ value: (some JSONWritable)?) {
+        if let value { write(key, value) }
     }
 
     /// Writes a member whose key comes from outside and is escaped like any text.
@@ -94,67 +60,30 @@ public struct JSONObjectWriter {
         text.append(string: key)
         text.append(":")
         if isPretty { text.append(" ") }
-        follow(key) { $0.writeValue(value) }
-    }
-
-    public mutating func writeIfPresent(_ key: StaticString, _ value: String?) {
-        if let value { write(key, value) }
-    }
-
-    public mutating func writeIfPresent(_ key: StaticString, _ value: Int?) {
-        if let value { write(key, value) }
-    }
-
-    public mutating func writeIfPresent(_ key: StaticString, _ value: UInt64?) {
-        if let value { write(key, value) }
-    }
-
-    public mutating func writeIfPresent(_ key: StaticString, _ value: Double?) {
-        if let value { write(key, value) }
-    }
-
-    public mutating func writeIfPresent(_ key: StaticString, _ value: (some JSONObjectWritable)?) {
-        if let value { write(key, value) }
-    }
-
-    public mutating func writeIfPresent(_ key: StaticString, _ values: [some JSONObjectWritable]?) {
-        if let values { write(key, values) }
+        let hadFailed = hasFailed
+        value.writeValue(to: &self)
+        if hasFailed != hadFailed { prefixFailure(with: key) }
     }
 
     // MARK: - Values
 
-    mutating func writeValue(_ value: JSONValue) {
-        switch value {
-        case .null: text.append(token: "null")
-        case .bool(let value): text.append(token: value ? "true" : "false")
-        case .integer(let value): text.append(integer: value)
-        case .unsigned(let value): text.append(integer: value)
-        case .double(let value): writeNumber(value)
-        case .string(let value): text.append(string: value)
-        case .array(let values): writeArray(values) { $0.writeValue($1) }
-        case .object(let object): writeObject { object.write(to: &$0) }
-        }
+    mutating func writeNumber(_ value: Double) {
+        if !text.append(number: value) { hasFailed = true }
     }
 
     mutating func writeObject(_ members: (inout Self) -> Void) {
         nest("{", "}", members)
     }
 
-    mutating func writeArray(_ values: [some JSONObjectWritable]) {
-        writeArray(values) { writer, value in writer.writeObject { value.write(to: &$0) } }
-    }
-
-    private mutating func writeArray<Element>(_ values: [Element], _ write: (inout Self, Element) -> Void) {
+    mutating func writeArray(_ values: [some JSONWritable]) {
         nest("[", "]") { writer in
             for index in values.indices {
                 writer.beginItem()
-                writer.follow(index) { write(&$0, values[index]) }
+                let hadFailed = writer.hasFailed
+                values[index].writeValue(to: &writer)
+                if writer.hasFailed != hadFailed { writer.prefixFailure(with: "\(index)") }
             }
         }
-    }
-
-    private mutating func writeNumber(_ value: Double) {
-        if !text.append(number: value), failure == nil { failure = .notFinite(path: "") }
     }
 
     private mutating func nest(_ start: Unicode.Scalar, _ end: Unicode.Scalar, _ items: (inout Self) -> Void) {
@@ -169,23 +98,14 @@ public struct JSONObjectWriter {
         count = outer
     }
 
-    private mutating func begin(_ key: StaticString) {
-        beginItem()
-        text.append(key: key)
-        if isPretty { text.append(" ") }
-    }
-
     private mutating func beginItem() {
         if count > 0 { text.append(",") }
         count += 1
         if isPretty { text.appendIndent(depth: depth) }
     }
 
-    /// Writes the value at `step`, a key or an index, which becomes a part of the path of a failure in it.
-    private mutating func follow(_ step: some CustomStringConvertible, _ write: (inout Self) -> Void) {
-        let hadFailed = failure != nil
-        write(&self)
-        guard !hadFailed, case .notFinite(let path)? = failure else { return }
-        failure = .notFinite(path: path.isEmpty ? "\(step)" : "\(step).\(path)")
+    /// Names the key or the index of the value that has just failed.
+    private mutating func prefixFailure(with step: String) {
+        failure = failure.isEmpty ? step : "\(step).\(failure)"
     }
 }

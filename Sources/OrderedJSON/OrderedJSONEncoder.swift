@@ -62,7 +62,7 @@ public struct OrderedJSONEncoder: Sendable {
         terminator: UInt8? = nil
     ) throws(JSONError) -> [UInt8] {
         var writer = JSONObjectWriter(isPretty: style == .pretty, capacity: capacity)
-        writer.writeValue(value)
+        value.writeValue(to: &writer)
         return try writer.finish(terminator: terminator)
     }
 

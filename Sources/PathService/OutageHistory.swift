@@ -19,50 +19,49 @@ public struct OutageHistory: Sendable {
     }
 
     /// One stretch of time in which a path was not satisfied, or the headline bad.
-    public struct Outage: JSONObjectWritable, Equatable, Sendable {
+    public struct Outage: MemberDeclaring, Equatable, Sendable {
         public var start: String
         public var end: String?
         public var durationSeconds: Double
         public var reason: String
         public var message: String
 
-        public func write(to object: inout JSONObjectWriter) {
-            object.write("start", start)
-            object.write("end", end)
-            object.write("duration_seconds", durationSeconds)
-            object.write("reason", reason)
-            object.write("message", message)
-        }
+        public static let members = Members<Self>.object("An outage.")
+            .member("start", as: .time, "When it began.") { $0.start }
+            .member("end", as: .time, "When it ended; `null` while it is ongoing.") { $0.end }
+            .member("duration_seconds", as: .seconds, "For how long it lasted so far.") { $0.durationSeconds }
+            .member("reason", "Such as `no_carrier`; of a headline its last state, such as `no_internet`.") {
+                $0.reason
+            }
+            .member("message") { $0.message }
     }
 
     /// One stretch of time in which nobody knew the status.
-    public struct Unknown: JSONObjectWritable, Equatable, Sendable {
+    public struct Unknown: MemberDeclaring, Equatable, Sendable {
         public var start: String
         public var end: String
 
-        public func write(to object: inout JSONObjectWriter) {
-            object.write("start", start)
-            object.write("end", end)
-        }
+        public static let members = Members<Self>
+            .object("A time without records: the service did not run, or the machine was suspended.")
+            .member("start", as: .time, "When it began.") { $0.start }
+            .member("end", as: .time, "When it ended.") { $0.end }
     }
 
     /// A part of the time looked at.
-    public struct Step: JSONObjectWritable, Equatable, Sendable {
+    public struct Step: MemberDeclaring, Equatable, Sendable {
         public var start: String
         /// For how long the daemon knew the status.
         public var knownSeconds: Double
         public var downSeconds: Double
 
-        public func write(to object: inout JSONObjectWriter) {
-            object.write("start", start)
-            object.write("known_seconds", knownSeconds)
-            object.write("down_seconds", downSeconds)
-        }
+        public static let members = Members<Self>.object()
+            .member("start", as: .time, "When it begins; it ends with the next one.") { $0.start }
+            .member("known_seconds", as: .seconds, "For how long of it the service recorded.") { $0.knownSeconds }
+            .member("down_seconds", as: .seconds, "For how long of that it was an outage.") { $0.downSeconds }
     }
 
     /// The document of `/api/v1/history` and `nwpath history`.
-    public struct Document: JSONObjectWritable, Equatable, Sendable {
-        public let schema = DocumentSchema.name(of: "history")
+    public struct Document: MemberDeclaring, Equatable, Sendable {
         public var monitor: String
         public var state: State
         public var since: String
@@ -77,20 +76,35 @@ public struct OutageHistory: Sendable {
         /// All steps, oldest first, which add up to the seconds above; left out unless they were asked for.
         public var steps: [Step]?
 
-        public func write(to object: inout JSONObjectWriter) {
-            object.write("schema", schema)
-            object.write("monitor", monitor)
-            object.write("state", state.rawValue)
-            object.write("since", since)
-            object.write("until", until)
-            object.write("known_seconds", knownSeconds)
-            object.write("satisfied_seconds", satisfiedSeconds)
-            object.write("availability_percent", availabilityPercent)
-            object.write("outages", outages)
-            object.write("unknown", unknown)
-            object.writeIfPresent("step_seconds", stepSeconds)
-            object.writeIfPresent("steps", steps)
-        }
+        public static let members = Members<Self>
+            .document(
+                "History",
+                "Outages and availability. Durations are those of the boot clock; "
+                    + "times are those of the calendar after its last step."
+            )
+            .member("monitor") { $0.monitor }
+            .member(
+                "state",
+                as: .words(in: OutageHistory.State.allCases.map(\.rawValue)),
+                "What it is the history of."
+            ) { $0.state.rawValue }
+            .member("since", as: .time, "Where the time looked at begins.") { $0.since }
+            .member("until", as: .time, "Where it ends.") { $0.until }
+            .member("known_seconds", as: .seconds, "For how long the service recorded.") { $0.knownSeconds }
+            .member("satisfied_seconds", as: .seconds) { $0.satisfiedSeconds }
+            .member(
+                "availability_percent",
+                as: .percent,
+                "The share of the known time, 100 only without an outage; `null` when nothing is known."
+            ) { $0.availabilityPercent }
+            .member("outages", "The outages, oldest first.") { $0.outages }
+            .member("unknown", "The stretches that are not known, oldest first.") { $0.unknown }
+            .optional("step_seconds", as: .integer(from: 1), "How long a step is; only with `step`.") { $0.stepSeconds }
+            .optional(
+                "steps",
+                "Every step from `since` to `until`, of which the last may be shorter; only with `step`. "
+                    + "They add up to `known_seconds`, and what is down to the rest of `satisfied_seconds`."
+            ) { $0.steps }
     }
 
     private let monitor: String
@@ -140,65 +154,5 @@ public struct OutageHistory: Sendable {
 
     private func isOfInterest(_ mark: OutageMark) -> Bool {
         if case .headline = mark { state == .headline } else { true }
-    }
-}
-
-// MARK: - Forms
-
-extension OutageHistory.Document {
-    static var form: Form {
-        .document(
-            "History",
-            "Outages and availability. Durations are those of the boot clock; "
-                + "times are those of the calendar after its last step."
-        )
-        .member("monitor", .text)
-        .member("state", .words(in: OutageHistory.State.allCases.map(\.rawValue)), "What it is the history of.")
-        .member("since", .time, "Where the time looked at begins.")
-        .member("until", .time, "Where it ends.")
-        .member("known_seconds", .seconds, "For how long the service recorded.")
-        .member("satisfied_seconds", .seconds)
-        .member(
-            "availability_percent",
-            .percent.orNull,
-            "The share of the known time, 100 only without an outage; `null` when nothing is known."
-        )
-        .member("outages", .list(of: OutageHistory.Outage.form), "The outages, oldest first.")
-        .member("unknown", .list(of: OutageHistory.Unknown.form), "The stretches that are not known, oldest first.")
-        .optional("step_seconds", .integer(from: 1), "How long a step is; only with `step`.")
-        .optional(
-            "steps",
-            .list(of: OutageHistory.Step.form),
-            "Every step from `since` to `until`, of which the last may be shorter; only with `step`. "
-                + "They add up to `known_seconds`, and what is down to the rest of `satisfied_seconds`."
-        )
-    }
-}
-
-extension OutageHistory.Outage {
-    static var form: Form {
-        .object("An outage.")
-            .member("start", .time, "When it began.")
-            .member("end", .time.orNull, "When it ended; `null` while it is ongoing.")
-            .member("duration_seconds", .seconds, "For how long it lasted so far.")
-            .member("reason", .text, "Such as `no_carrier`; of a headline its last state, such as `no_internet`.")
-            .member("message", .text)
-    }
-}
-
-extension OutageHistory.Unknown {
-    static var form: Form {
-        .object("A time without records: the service did not run, or the machine was suspended.")
-            .member("start", .time, "When it began.")
-            .member("end", .time, "When it ended.")
-    }
-}
-
-extension OutageHistory.Step {
-    static var form: Form {
-        .object()
-            .member("start", .time, "When it begins; it ends with the next one.")
-            .member("known_seconds", .seconds, "For how long of it the service recorded.")
-            .member("down_seconds", .seconds, "For how long of that it was an outage.")
     }
 }

@@ -5,28 +5,13 @@ public import LinuxIO
 public import OrderedJSON
 
 /// `daemon.started`: the daemon runs.
-public struct DaemonStarted: EventBody {
-    struct Daemon: JSONObjectWritable, Sendable {
-        let version: String
-        let pid: Int32
-        var config: String?
-        var configSha256: String?
-        var previousAlive: String?
-        var unwatchedSeconds: Double?
-        var boundTo: String?
-
-        func write(to object: inout JSONObjectWriter) {
-            object.write("version", version)
-            object.write("pid", Int(pid))
-            object.write("config", config)
-            object.write("config_sha256", configSha256)
-            object.write("previous_alive", previousAlive)
-            object.write("unwatched_seconds", unwatchedSeconds)
-            object.writeIfPresent("bound_to", boundTo)
-        }
-    }
-
-    let daemon: Daemon
+public struct DaemonStarted: EventBody, MemberDeclaring {
+    let identity: DaemonIdentity
+    let configuration: String?
+    let digest: String?
+    let previousAlive: WallTime?
+    let unwatched: Duration?
+    let boundInterface: String?
 
     /// Describes the start.
     ///
@@ -45,37 +30,45 @@ public struct DaemonStarted: EventBody {
         unwatched: Duration? = nil,
         boundInterface: String? = nil
     ) {
-        daemon = Daemon(
-            version: identity.version,
-            pid: identity.processID,
-            config: configuration,
-            configSha256: digest,
-            previousAlive: previousAlive?.description,
-            unwatchedSeconds: unwatched.map(Rounded.seconds),
-            boundTo: boundInterface
-        )
+        self.identity = identity
+        self.configuration = configuration
+        self.digest = digest
+        self.previousAlive = previousAlive
+        self.unwatched = unwatched
+        self.boundInterface = boundInterface
     }
 
     public var name: EventName { .daemonStarted }
     public var severity: Severity { .info }
-    public var message: String { "nwpath \(daemon.version) started\(daemon.boundTo.map { ", bound to \($0)" } ?? "")" }
+    public var message: String {
+        "nwpath \(identity.version) started\(boundInterface.map { ", bound to \($0)" } ?? "")"
+    }
 
-    public func write(to object: inout JSONObjectWriter) { object.write("daemon", daemon) }
+    public static let members = Members<Self>.object().member(
+        "daemon",
+        of: .object()
+            .member("version") { $0.identity.version }
+            .member("pid") { Int($0.identity.processID) }
+            .member("config", "The path of the configuration; `null` when the defaults are used.") {
+                $0.configuration
+            }
+            .member("config_sha256", "The digest of the configuration in hexadecimal digits.") { $0.digest }
+            .member("previous_alive", as: .time, "When the previous service was last alive, by its own calendar.") {
+                $0.previousAlive?.description
+            }
+            .member("unwatched_seconds", as: .seconds, "How long ago that is; `null` when it was in another boot.") {
+                $0.unwatched.map(Rounded.seconds)
+            }
+            .optional("bound_to", "The VRF or interface that `ip vrf exec` binds its sockets to.") {
+                $0.boundInterface
+            }
+    )
 }
 
 /// `daemon.stopping`: the daemon is about to end.
-public struct DaemonStopping: EventBody {
-    struct Daemon: JSONObjectWritable, Sendable {
-        var signal: String?
-        let uptimeSeconds: Double
-
-        func write(to object: inout JSONObjectWriter) {
-            object.write("signal", signal)
-            object.write("uptime_seconds", uptimeSeconds)
-        }
-    }
-
-    let daemon: Daemon
+public struct DaemonStopping: EventBody, MemberDeclaring {
+    let signal: String?
+    let uptime: Duration
 
     /// Describes the end.
     ///
@@ -83,41 +76,18 @@ public struct DaemonStopping: EventBody {
     ///   - signal: The signal's name, such as `SIGTERM`; `nil` when no signal requested it.
     ///   - uptime: How long the daemon ran.
     public init(signal: String?, uptime: Duration) {
-        daemon = Daemon(signal: signal, uptimeSeconds: Rounded.seconds(uptime))
+        self.signal = signal
+        self.uptime = uptime
     }
 
     public var name: EventName { .daemonStopping }
     public var severity: Severity { .info }
-    public var message: String { daemon.signal.map { "Stopping on \($0)" } ?? "Stopping" }
+    public var message: String { signal.map { "Stopping on \($0)" } ?? "Stopping" }
 
-    public func write(to object: inout JSONObjectWriter) { object.write("daemon", daemon) }
-}
-
-extension DaemonStarted {
-    public static var form: Form { .object().member("daemon", Daemon.form) }
-}
-
-extension DaemonStarted.Daemon {
-    static var form: Form {
-        .object()
-            .member("version", .text)
-            .member("pid", .count)
-            .member("config", .text.orNull, "The path of the configuration; `null` when the defaults are used.")
-            .member("config_sha256", .text.orNull, "The digest of the configuration in hexadecimal digits.")
-            .member("previous_alive", .time.orNull, "When the previous service was last alive, by its own calendar.")
-            .member("unwatched_seconds", .seconds.orNull, "How long ago that is; `null` when it was in another boot.")
-            .optional("bound_to", .text, "The VRF or interface that `ip vrf exec` binds its sockets to.")
-    }
-}
-
-extension DaemonStopping {
-    public static var form: Form { .object().member("daemon", Daemon.form) }
-}
-
-extension DaemonStopping.Daemon {
-    static var form: Form {
-        .object()
-            .member("signal", .text.orNull, "Such as `SIGTERM`; `null` without a signal.")
-            .member("uptime_seconds", .seconds, "How long the service ran.")
-    }
+    public static let members = Members<Self>.object().member(
+        "daemon",
+        of: .object()
+            .member("signal", "Such as `SIGTERM`; `null` without a signal.") { $0.signal }
+            .member("uptime_seconds", as: .seconds, "How long the service ran.") { Rounded.seconds($0.uptime) }
+    )
 }

@@ -6,9 +6,7 @@ public import OrderedJSON
 internal import PathModel
 
 /// What led to an event: a kernel message, a timer or a provider, or an earlier event of the same change.
-public struct EventCause: JSONObjectWritable, Sendable, Equatable {
-    /// `initial`, `link`, `addr`, `route`, `rule`, `nexthop`, `neigh`, `dns`, `policy`, `audit`, `resync`, `resume`, `expiry`
-    /// or `settings`.
+public struct EventCause: MemberDeclaring, Sendable, Equatable {
     public var kind: String
     public var seq: UInt64?
     public var source: String?
@@ -37,24 +35,12 @@ public struct EventCause: JSONObjectWritable, Sendable, Equatable {
         return cause
     }
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("kind", kind)
-        object.writeIfPresent("seq", seq)
-        object.writeIfPresent("source", source)
-        object.writeIfPresent("message", message)
-        object.writeIfPresent("received", received)
-        object.writeIfPresent("slept_seconds", sleptSeconds)
-    }
-}
-
-extension EventCause {
-    public static var form: Form {
+    public static let members = Members<Self>
         .named("Cause", "Why it happened: an earlier event, a message of the kernel, a timer or a provider.")
-            .added("kind", .oneOf(CauseKind.self))
-            .optional("seq", .count, "The number of an earlier event that has the same cause in full.")
-            .optional("source", .text, "The source, such as `rtnetlink`.")
-            .optional("message", .text, "The message, such as `RTM_NEWLINK`.")
-            .optional("received", .time, "When it was received.")
-            .optional("slept_seconds", .seconds, "How long the machine slept before it.")
-    }
+        .added("kind", as: .oneOf(CauseKind.self)) { $0.kind }
+        .optional("seq", "The number of an earlier event that has the same cause in full.") { $0.seq }
+        .optional("source", "The source, such as `rtnetlink`.") { $0.source }
+        .optional("message", "The message, such as `RTM_NEWLINK`.") { $0.message }
+        .optional("received", as: .time, "When it was received.") { $0.received }
+        .optional("slept_seconds", as: .seconds, "How long the machine slept before it.") { $0.sleptSeconds }
 }

@@ -4,7 +4,7 @@ public import Documents
 public import OrderedJSON
 
 /// `gateway.changed`: a default router came, went, or was replaced.
-public struct GatewayChanged: EventBody {
+public struct GatewayChanged: EventBody, MemberDeclaring {
     let interface: InterfaceReference
     let gateway: GatewayDocument?
     let previous: GatewayDocument?
@@ -33,19 +33,17 @@ public struct GatewayChanged: EventBody {
             "Default \(Self.label(previous.family)) gateway \(previous.address) on \(previous.interface.name) was removed"
     }
 
-    /// Writes the members after the envelope.
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("interface", interface)
-        object.write("gateway", gateway)
-        object.write("previous", previous)
-        object.write("cause", cause)
-    }
+    public static let members = Members<Self>.object()
+        .member("interface") { $0.interface }
+        .member("gateway", "`null` when it was removed.") { $0.gateway }
+        .member("previous") { $0.previous }
+        .added("cause") { $0.cause }
 
     private static func label(_ family: String) -> String { family == "ipv4" ? "IPv4" : "IPv6" }
 }
 
 /// `gateway.unreachable` and `gateway.reachable`: a default router stopped answering, or answers again.
-public struct GatewayReachability: EventBody {
+public struct GatewayReachability: EventBody, MemberDeclaring {
     let interface: InterfaceReference
     let gateway: GatewayDocument
     let cause: EventCause
@@ -64,24 +62,22 @@ public struct GatewayReachability: EventBody {
         "Gateway \(gateway.address) on \(gateway.interface.name) \(isReachable ? "answers" : "does not answer")"
     }
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("interface", interface)
-        object.write("gateway", gateway)
-        object.write("cause", cause)
-    }
+    public static let members = Members<Self>.object()
+        .member("interface") { $0.interface }
+        .member("gateway") { $0.gateway }
+        .added("cause") { $0.cause }
 }
 
 /// `dns.changed`: name servers, search domains or the verdict on them changed.
-public struct DNSChanged: EventBody {
+public struct DNSChanged: EventBody, MemberDeclaring {
     let dns: DNSDocument
     let previous: DNSDocument
     let cause: EventCause
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("dns", dns)
-        object.write("previous", previous)
-        object.write("cause", cause)
-    }
+    public static let members = Members<Self>.object()
+        .member("dns") { $0.dns }
+        .member("previous") { $0.previous }
+        .added("cause") { $0.cause }
 
     /// Describes the name servers now and before.
     public init(_ dns: DNSDocument, previous: DNSDocument, cause: EventCause) {
@@ -98,33 +94,5 @@ public struct DNSChanged: EventBody {
         let domains = dns.search.isEmpty ? "nothing" : dns.search.joined(separator: " ")
         let search = dns.search == previous.search ? "" : ", searching \(domains)"
         return servers + search + (dns.usable ? "" : ", no name server is reachable")
-    }
-}
-
-extension GatewayChanged {
-    public static var form: Form {
-        .object()
-            .member("interface", InterfaceReference.form)
-            .member("gateway", GatewayDocument.form.orNull, "`null` when it was removed.")
-            .member("previous", GatewayDocument.form.orNull)
-            .added("cause", EventCause.form)
-    }
-}
-
-extension GatewayReachability {
-    public static var form: Form {
-        .object()
-            .member("interface", InterfaceReference.form)
-            .member("gateway", GatewayDocument.form)
-            .added("cause", EventCause.form)
-    }
-}
-
-extension DNSChanged {
-    public static var form: Form {
-        .object()
-            .member("dns", DNSDocument.form)
-            .member("previous", DNSDocument.form)
-            .added("cause", EventCause.form)
     }
 }

@@ -6,15 +6,13 @@ public import LinuxIO
 public import OrderedJSON
 
 /// `headline.changed`: the uplink as a whole is in another state.
-public struct HeadlineChanged: EventBody {
-    struct Previous: JSONObjectWritable, Sendable {
+public struct HeadlineChanged: EventBody, MemberDeclaring {
+    struct Previous: MemberDeclaring, Sendable {
         let headline: HeadlineDocument
         let durationSeconds: Double
 
-        func write(to object: inout JSONObjectWriter) {
-            headline.write(to: &object)
-            object.write("duration_seconds", durationSeconds)
-        }
+        static let members = Members<Self>(HeadlineDocument.form.extended) { $0.headline }
+            .member("duration_seconds", as: .seconds) { $0.durationSeconds }
     }
 
     let headline: HeadlineDocument
@@ -56,22 +54,8 @@ public struct HeadlineChanged: EventBody {
         return "\(old == word ? "" : "\(old) -> ")\(word) since \(clock): \(headline.message)"
     }
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("headline", headline)
-        object.write("chain", chain)
-        object.write("previous", previous)
-    }
-}
-
-extension HeadlineChanged {
-    public static var form: Form {
-        .object()
-            .member("headline", HeadlineDocument.form)
-            .member("chain", .list(of: ChainElementDocument.form))
-            .member("previous", Previous.form, "The headline as it was, and for how long.")
-    }
-}
-
-extension HeadlineChanged.Previous {
-    static var form: Form { HeadlineDocument.form.extended.member("duration_seconds", .seconds) }
+    public static let members = Members<Self>.object()
+        .member("headline") { $0.headline }
+        .member("chain") { $0.chain }
+        .member("previous", "The headline as it was, and for how long.") { $0.previous }
 }

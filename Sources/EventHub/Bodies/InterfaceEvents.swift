@@ -5,7 +5,7 @@ public import OrderedJSON
 public import PathModel
 
 /// `interface.added` and `interface.removed`: an interface appeared, or is gone and described as it was last.
-public struct InterfacePresence: EventBody {
+public struct InterfacePresence: EventBody, MemberDeclaring {
     let interface: InterfaceDocument
     let isAdded: Bool
     let cause: EventCause
@@ -20,25 +20,23 @@ public struct InterfacePresence: EventBody {
     public var severity: Severity { interface.required && !isAdded ? .warning : .info }
     public var message: String { "\(interface.name) \(isAdded ? "appeared" : "was removed")" }
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("interface", interface)
-        object.write("cause", cause)
-    }
+    public static let members = Members<Self>.object()
+        .member("interface") { $0.interface }
+        .added("cause") { $0.cause }
 }
 
 /// `interface.changed`: an interface is not what it was.
-public struct InterfaceChanged: EventBody {
+public struct InterfaceChanged: EventBody, MemberDeclaring {
     let interface: InterfaceDocument
     let changed: [String]
     let previous: InterfaceDocument
     let cause: EventCause
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("interface", interface)
-        object.write("changed", changed)
-        object.write("previous", previous)
-        object.write("cause", cause)
-    }
+    public static let members = Members<Self>.object()
+        .member("interface") { $0.interface }
+        .member("changed", "The members that differ.") { $0.changed }
+        .member("previous") { $0.previous }
+        .added("cause") { $0.cause }
 
     /// Describes a change.
     ///
@@ -102,7 +100,7 @@ public struct InterfaceChanged: EventBody {
 }
 
 /// `interface.redundancy_lost` and `interface.redundancy_restored`: a port of a bond, team or HSR link failed, or all work again.
-public struct RedundancyChanged: EventBody {
+public struct RedundancyChanged: EventBody, MemberDeclaring {
     let interface: InterfaceDocument
     let isLost: Bool
     let cause: EventCause
@@ -123,14 +121,13 @@ public struct RedundancyChanged: EventBody {
         return "\(interface.name) has \(count) working ports; \(failed) failed"
     }
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("interface", interface)
-        object.write("cause", cause)
-    }
+    public static let members = Members<Self>.object()
+        .member("interface") { $0.interface }
+        .added("cause") { $0.cause }
 }
 
 /// `address.added` and `address.removed`: an interface gained or lost an address.
-public struct AddressChanged: EventBody {
+public struct AddressChanged: EventBody, MemberDeclaring {
     let interface: InterfaceReference
     let address: AddressDocument
     let cause: EventCause
@@ -149,46 +146,8 @@ public struct AddressChanged: EventBody {
         "\(interface.name) \(isAdded ? "gained" : "lost") \(address.address)/\(address.prefixLength)"
     }
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("interface", interface)
-        object.write("address", address)
-        object.write("cause", cause)
-    }
-}
-
-// MARK: - Forms
-
-extension InterfacePresence {
-    public static var form: Form {
-        .object()
-            .member("interface", InterfaceDocument.form)
-            .added("cause", EventCause.form)
-    }
-}
-
-extension InterfaceChanged {
-    public static var form: Form {
-        .object()
-            .member("interface", InterfaceDocument.form)
-            .member("changed", .list(of: .text), "The members that differ.")
-            .member("previous", InterfaceDocument.form)
-            .added("cause", EventCause.form)
-    }
-}
-
-extension RedundancyChanged {
-    public static var form: Form {
-        .object()
-            .member("interface", InterfaceDocument.form)
-            .added("cause", EventCause.form)
-    }
-}
-
-extension AddressChanged {
-    public static var form: Form {
-        .object()
-            .member("interface", InterfaceReference.form)
-            .member("address", AddressDocument.form)
-            .added("cause", EventCause.form)
-    }
+    public static let members = Members<Self>.object()
+        .member("interface") { $0.interface }
+        .member("address") { $0.address }
+        .added("cause") { $0.cause }
 }

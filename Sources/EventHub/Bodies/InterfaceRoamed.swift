@@ -4,7 +4,7 @@ public import Documents
 public import OrderedJSON
 
 /// `interface.roamed`: a Wi-Fi interface went from one access point of a network to another one, within three seconds.
-public struct InterfaceRoamed: EventBody {
+public struct InterfaceRoamed: EventBody, MemberDeclaring {
     let interface: InterfaceReference
     let wifi: WirelessDocument
     let previous: WirelessDocument
@@ -33,20 +33,9 @@ public struct InterfaceRoamed: EventBody {
         return "\(interface.name) roamed from \(from) to \(to)\(network)\(signal)"
     }
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("interface", interface)
-        object.write("wifi", wifi)
-        object.write("previous", previous)
-        object.write("cause", cause)
-    }
-}
-
-extension InterfaceRoamed {
-    public static var form: Form {
-        .object()
-            .member("interface", InterfaceReference.form)
-            .member("wifi", WirelessDocument.form, "The Wi-Fi now.")
-            .member("previous", WirelessDocument.form, "The Wi-Fi before.")
-            .added("cause", EventCause.form)
-    }
+    public static let members = Members<Self>.object()
+        .member("interface") { $0.interface }
+        .member("wifi", "The Wi-Fi now.") { $0.wifi }
+        .member("previous", "The Wi-Fi before.") { $0.previous }
+        .added("cause") { $0.cause }
 }

@@ -4,20 +4,10 @@ internal import Documents
 public import OrderedJSON
 
 /// `netlink.overrun`: the kernel's messages overran their buffer (`ENOBUFS`), and state was read again.
-public struct NetlinkOverrun: EventBody {
-    struct Netlink: JSONObjectWritable, Sendable {
-        let overrunsTotal: UInt64
-        let resyncSeconds: Double
-        let changesFound: Int
-
-        func write(to object: inout JSONObjectWriter) {
-            object.write("overruns_total", overrunsTotal)
-            object.write("resync_seconds", resyncSeconds)
-            object.write("changes_found", changesFound)
-        }
-    }
-
-    let netlink: Netlink
+public struct NetlinkOverrun: EventBody, MemberDeclaring {
+    let total: UInt64
+    let resync: Duration
+    let changesFound: Int
 
     /// Describes the overrun.
     ///
@@ -26,23 +16,29 @@ public struct NetlinkOverrun: EventBody {
     ///   - resync: The duration of reading the state again.
     ///   - changesFound: How many changes had been missed.
     public init(total: UInt64, resync: Duration, changesFound: Int) {
-        netlink = Netlink(
-            overrunsTotal: total,
-            resyncSeconds: Rounded.seconds(resync),
-            changesFound: changesFound
-        )
+        self.total = total
+        self.resync = resync
+        self.changesFound = changesFound
     }
 
     public var name: EventName { .netlinkOverrun }
     public var severity: Severity { .warning }
     public var message: String { "Netlink receive buffer overrun; all state re-read from the kernel" }
 
-    public func write(to object: inout JSONObjectWriter) { object.write("netlink", netlink) }
+    public static let members = Members<Self>.object().member(
+        "netlink",
+        of: .object()
+            .member("overruns_total", "How many overruns there were since the start.") { $0.total }
+            .member("resync_seconds", as: .seconds, "How long reading the state again took.") {
+                Rounded.seconds($0.resync)
+            }
+            .member("changes_found", "How many changes had been missed.") { $0.changesFound }
+    )
 }
 
 /// `clock.jumped`: the machine slept, the daemon did not run, or the calendar was stepped; it explains gaps between the
 /// times of records.
-public struct ClockJumped: EventBody {
+public struct ClockJumped: EventBody, MemberDeclaring {
     public enum Cause: Sendable, Equatable {
         /// The machine slept this long (`CLOCK_BOOTTIME` ran ahead of `CLOCK_MONOTONIC`).
         case suspended(for: Duration)
@@ -52,60 +48,33 @@ public struct ClockJumped: EventBody {
         case stepped(by: Duration)
     }
 
-    struct Clock: JSONObjectWritable, Sendable {
-        let kind: String
-        let jumpSeconds: Double
-
-        func write(to object: inout JSONObjectWriter) {
-            object.write("kind", kind)
-            object.write("jump_seconds", jumpSeconds)
-        }
-    }
-
-    let clock: Clock
+    let kind: String
+    let jumpSeconds: Double
 
     public init(_ cause: Cause) {
+        let jump: Duration
         switch cause {
-        case .suspended(let duration): clock = Clock(kind: "suspend", jumpSeconds: Rounded.seconds(duration))
-        case .stalled(let duration): clock = Clock(kind: "stall", jumpSeconds: Rounded.seconds(duration))
-        case .stepped(let duration): clock = Clock(kind: "step", jumpSeconds: Rounded.seconds(duration))
+        case .suspended(let duration): (kind, jump) = ("suspend", duration)
+        case .stalled(let duration): (kind, jump) = ("stall", duration)
+        case .stepped(let duration): (kind, jump) = ("step", duration)
         }
+        jumpSeconds = Rounded.seconds(jump)
     }
 
     public var name: EventName { .clockJumped }
     public var severity: Severity { .info }
     public var message: String {
-        let text = "\(abs(clock.jumpSeconds))"
+        let text = "\(abs(jumpSeconds))"
         let seconds = text.hasSuffix(".0") ? text.dropLast(2) : text[...]
-        if clock.kind == "suspend" { return "The machine was suspended for \(seconds) s" }
-        if clock.kind == "stall" { return "The service was stalled for \(seconds) s" }
-        return "The system clock was stepped \(clock.jumpSeconds < 0 ? "back" : "forward") by \(seconds) s"
+        if kind == "suspend" { return "The machine was suspended for \(seconds) s" }
+        if kind == "stall" { return "The service was stalled for \(seconds) s" }
+        return "The system clock was stepped \(jumpSeconds < 0 ? "back" : "forward") by \(seconds) s"
     }
 
-    public func write(to object: inout JSONObjectWriter) { object.write("clock", clock) }
-}
-
-extension NetlinkOverrun {
-    public static var form: Form { .object().member("netlink", Netlink.form) }
-}
-
-extension NetlinkOverrun.Netlink {
-    static var form: Form {
-        .object()
-            .member("overruns_total", .count, "How many overruns there were since the start.")
-            .member("resync_seconds", .seconds, "How long reading the state again took.")
-            .member("changes_found", .count, "How many changes had been missed.")
-    }
-}
-
-extension ClockJumped {
-    public static var form: Form { .object().member("clock", Clock.form) }
-}
-
-extension ClockJumped.Clock {
-    static var form: Form {
-        .object()
-            .member("kind", .words("suspend", "stall", "step"))
-            .member("jump_seconds", .number, "Negative when the calendar was stepped back.")
-    }
+    public static let members = Members<Self>.object().member(
+        "clock",
+        of: .object()
+            .member("kind", as: .words("suspend", "stall", "step")) { $0.kind }
+            .member("jump_seconds", "Negative when the calendar was stepped back.") { $0.jumpSeconds }
+    )
 }

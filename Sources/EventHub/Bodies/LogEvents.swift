@@ -4,7 +4,7 @@ internal import Documents
 public import OrderedJSON
 
 /// `log.opened`: a log file begins, or is written on after a restart.
-public struct LogOpened: EventBody {
+public struct LogOpened: EventBody, MemberDeclaring {
     public enum Reason: String, Sendable, CaseIterable {
         case started
         /// The file before it reached its size or age.
@@ -17,39 +17,12 @@ public struct LogOpened: EventBody {
         case truncated
     }
 
-    /// What is known of the file.
-    struct Log: JSONObjectWritable, Sendable {
-        let file: String
-        let reason: Reason
-        var previousSeq: UInt64?
-        let inode: UInt64
-        var bootId: String?
-        let repairedBytes: Int
-
-        func write(to object: inout JSONObjectWriter) {
-            object.write("file", file)
-            object.write("reason", reason.rawValue)
-            object.write("previous_seq", previousSeq)
-            object.write("inode", inode)
-            object.write("boot_id", bootId)
-            object.write("repaired_bytes", repairedBytes)
-        }
-    }
-
-    struct Daemon: JSONObjectWritable, Sendable {
-        let version: String
-        let revision: String
-        let pid: Int32
-
-        func write(to object: inout JSONObjectWriter) {
-            object.write("version", version)
-            object.write("revision", revision)
-            object.write("pid", Int(pid))
-        }
-    }
-
-    let log: Log
-    let daemon: Daemon
+    let file: String
+    let reason: Reason
+    let previousSequence: UInt64?
+    let inode: UInt64
+    let repairedBytes: Int
+    let identity: DaemonIdentity
 
     /// Describes a file just opened.
     ///
@@ -68,48 +41,51 @@ public struct LogOpened: EventBody {
         repairedBytes: Int,
         identity: DaemonIdentity
     ) {
-        log = Log(
-            file: file,
-            reason: reason,
-            previousSeq: previousSequence,
-            inode: inode,
-            bootId: identity.bootID,
-            repairedBytes: repairedBytes
-        )
-        daemon = Daemon(version: identity.version, revision: identity.revision, pid: identity.processID)
+        self.file = file
+        self.reason = reason
+        self.previousSequence = previousSequence
+        self.inode = inode
+        self.repairedBytes = repairedBytes
+        self.identity = identity
     }
 
     public var name: EventName { .logOpened }
     public var severity: Severity { .info }
     public var message: String { "Event log opened" }
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("log", log)
-        object.write("daemon", daemon)
-    }
+    public static let members = Members<Self>.object()
+        .member(
+            "log",
+            of: .object("What is known of the file.")
+                .member("file", "Its path.") { $0.file }
+                .added("reason", as: .oneOf(Reason.self), "Why it was opened.") { $0.reason.rawValue }
+                .member("previous_seq", "The last record before this one; `null` without a past.") {
+                    $0.previousSequence
+                }
+                .added("inode") { $0.inode }
+                .member("boot_id", "The kernel's boot id, 32 hexadecimal digits; `null` when unreadable.") {
+                    $0.identity.bootID
+                }
+                .added("repaired_bytes", "How many bytes of a torn last line were cut away.") { $0.repairedBytes }
+        )
+        .member(
+            "daemon",
+            "Who writes it.",
+            of: .object()
+                .member("version") { $0.identity.version }
+                .member("revision", "The source revision it was built from; `unknown` where none was set.") {
+                    $0.identity.revision
+                }
+                .member("pid") { Int($0.identity.processID) }
+        )
 }
 
 /// `log.gap`: events were published that could not be written; their numbers are missing from the log.
-public struct LogGap: EventBody {
-    struct Log: JSONObjectWritable, Sendable {
-        let file: String
-        let firstSeq: UInt64
-        let lastSeq: UInt64
-        let lost: UInt64
-        let error: String
-        let durationSeconds: Double
-
-        func write(to object: inout JSONObjectWriter) {
-            object.write("file", file)
-            object.write("first_seq", firstSeq)
-            object.write("last_seq", lastSeq)
-            object.write("lost", lost)
-            object.write("error", error)
-            object.write("duration_seconds", durationSeconds)
-        }
-    }
-
-    let log: Log
+public struct LogGap: EventBody, MemberDeclaring {
+    let file: String
+    let lost: ClosedRange<UInt64>
+    let error: String
+    let duration: Duration
 
     /// Describes a gap.
     ///
@@ -119,69 +95,33 @@ public struct LogGap: EventBody {
     ///   - error: The first error's name, such as `ENOSPC`.
     ///   - duration: How long the log could not be written.
     public init(file: String, lost: ClosedRange<UInt64>, error: String, duration: Duration) {
-        log = Log(
-            file: file,
-            firstSeq: lost.lowerBound,
-            lastSeq: lost.upperBound,
-            lost: lost.upperBound - lost.lowerBound + 1,
-            error: error,
-            durationSeconds: Rounded.seconds(duration)
-        )
+        self.file = file
+        self.lost = lost
+        self.error = error
+        self.duration = duration
     }
 
     public var name: EventName { .logGap }
     public var severity: Severity { .warning }
     public var message: String {
-        let events = log.lost == 1 ? "1 event is" : "\(log.lost) events are"
-        return "\(events) missing from the log: \(log.error)"
+        let events = count == 1 ? "1 event is" : "\(count) events are"
+        return "\(events) missing from the log: \(error)"
     }
 
-    public func write(to object: inout JSONObjectWriter) { object.write("log", log) }
-}
+    private var count: UInt64 { lost.upperBound - lost.lowerBound + 1 }
 
-// MARK: - Forms
-
-extension LogOpened {
-    public static var form: Form {
-        .object()
-            .member("log", Log.form)
-            .member("daemon", Daemon.form, "Who writes it.")
-    }
-}
-
-extension LogOpened.Log {
-    static var form: Form {
-        .object("What is known of the file.")
-            .member("file", .text, "Its path.")
-            .added("reason", .oneOf(LogOpened.Reason.self), "Why it was opened.")
-            .member("previous_seq", .count.orNull, "The last record before this one; `null` without a past.")
-            .added("inode", .count)
-            .member("boot_id", .text.orNull, "The kernel's boot id, 32 hexadecimal digits; `null` when unreadable.")
-            .added("repaired_bytes", .count, "How many bytes of a torn last line were cut away.")
-    }
-}
-
-extension LogOpened.Daemon {
-    static var form: Form {
-        .object()
-            .member("version", .text)
-            .member("revision", .text, "The source revision it was built from; `unknown` where none was set.")
-            .member("pid", .count)
-    }
-}
-
-extension LogGap {
-    public static var form: Form { .object().member("log", Log.form) }
-}
-
-extension LogGap.Log {
-    static var form: Form {
-        .object()
-            .member("file", .text, "The log that could not be written.")
-            .member("first_seq", .integer(from: 1), "The first of the records that are missing.")
-            .member("last_seq", .integer(from: 1), "The last of them.")
-            .member("lost", .integer(from: 1), "How many they are.")
-            .member("error", .text, "The first error's name, such as `ENOSPC`.")
-            .member("duration_seconds", .seconds, "How long the log could not be written.")
-    }
+    public static let members = Members<Self>.object().member(
+        "log",
+        of: .object()
+            .member("file", "The log that could not be written.") { $0.file }
+            .member("first_seq", as: .integer(from: 1), "The first of the records that are missing.") {
+                $0.lost.lowerBound
+            }
+            .member("last_seq", as: .integer(from: 1), "The last of them.") { $0.lost.upperBound }
+            .member("lost", as: .integer(from: 1), "How many they are.") { $0.count }
+            .member("error", "The first error's name, such as `ENOSPC`.") { $0.error }
+            .member("duration_seconds", as: .seconds, "How long the log could not be written.") {
+                Rounded.seconds($0.duration)
+            }
+    )
 }

@@ -6,7 +6,7 @@ public import OrderedJSON
 public import PathModel
 
 /// `path.snapshot`: what a path is when the service starts.
-public struct PathSnapshot: EventBody {
+public struct PathSnapshot: EventBody, MemberDeclaring {
     let monitor: String
     let path: PathDocument
     let sentence: String
@@ -25,16 +25,15 @@ public struct PathSnapshot: EventBody {
         MonitorStatus(monitor: monitor, status: path.status, reason: path.unsatisfiedReason)
     }
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("monitor", monitor)
-        object.write("path", path)
-    }
+    public static let members = Members<Self>.object()
+        .member("monitor") { $0.monitor }
+        .member("path") { $0.path }
 }
 
 /// `path.changed`: a path is not what it was.
-public struct PathChanged: EventBody {
+public struct PathChanged: EventBody, MemberDeclaring {
     /// The path before, and how long it was so.
-    public struct Previous: JSONObjectWritable, Sendable {
+    public struct Previous: MemberDeclaring, Sendable {
         let path: PathDocument
         let durationSeconds: Double
 
@@ -43,10 +42,8 @@ public struct PathChanged: EventBody {
             durationSeconds = Rounded.seconds(duration)
         }
 
-        public func write(to object: inout JSONObjectWriter) {
-            path.write(to: &object)
-            object.write("duration_seconds", durationSeconds)
-        }
+        public static let members = Members<Self>(PathDocument.form.extended) { $0.path }
+            .member("duration_seconds", as: .seconds) { $0.durationSeconds }
     }
 
     let monitor: String
@@ -96,33 +93,23 @@ public struct PathChanged: EventBody {
         MonitorStatus(monitor: monitor, status: path.status, reason: path.unsatisfiedReason)
     }
 
-    /// Writes the members after the envelope.
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("monitor", monitor)
-        object.write("changed", changed)
-        object.write("path", path)
-        object.write("previous", previous)
-        object.write("cause", cause)
-        object.write("evaluation_seconds", Double(evaluationMicroseconds) / 1e6)
-    }
+    public static let members = Members<Self>.object()
+        .member("monitor") { $0.monitor }
+        .member("changed", "The members of `path` that differ.") { $0.changed }
+        .member("path") { $0.path }
+        .member("previous", "The path as it was, and for how long.") { $0.previous }
+        .added("cause") { $0.cause }
+        .added("evaluation_seconds", as: .seconds, "How long it took to find out.") {
+            Double($0.evaluationMicroseconds) / 1e6
+        }
 }
 
 /// `path.flapping`: a path changes too often, or is stable again; every change is still published.
-public struct PathFlapping: EventBody {
-    struct Flapping: JSONObjectWritable, Sendable {
-        let state: String
-        let changes: Int
-        let windowSeconds: Int
-
-        func write(to object: inout JSONObjectWriter) {
-            object.write("state", state)
-            object.write("changes", changes)
-            object.write("window_seconds", windowSeconds)
-        }
-    }
-
+public struct PathFlapping: EventBody, MemberDeclaring {
     let monitor: String
-    let flapping: Flapping
+    let hasStarted: Bool
+    let changes: Int
+    let windowSeconds: Int
 
     /// Describes the beginning or the end of flapping.
     ///
@@ -133,67 +120,27 @@ public struct PathFlapping: EventBody {
     ///   - window: The window in which changes are counted.
     public init(monitor: String, hasStarted: Bool, changes: Int, window: Duration) {
         self.monitor = monitor
-        flapping = Flapping(
-            state: hasStarted ? "started" : "ended",
-            changes: changes,
-            windowSeconds: Int(window.components.seconds)
-        )
+        self.hasStarted = hasStarted
+        self.changes = changes
+        windowSeconds = Int(window.components.seconds)
     }
 
     public var name: EventName { .pathFlapping }
-    public var severity: Severity { flapping.state == "started" ? .warning : .info }
+    public var severity: Severity { hasStarted ? .warning : .info }
     public var message: String {
-        guard flapping.state == "started" else {
-            return "Path \(monitor) is stable again after \(flapping.changes) more changes"
+        guard hasStarted else {
+            return "Path \(monitor) is stable again after \(changes) more changes"
         }
-        return "Path \(monitor) changed \(flapping.changes) times in \(flapping.windowSeconds) s"
+        return "Path \(monitor) changed \(changes) times in \(windowSeconds) s"
     }
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("monitor", monitor)
-        object.write("flapping", flapping)
-    }
-}
-
-// MARK: - Forms
-
-extension PathSnapshot {
-    public static var form: Form {
-        .object()
-            .member("monitor", .text)
-            .member("path", PathDocument.form)
-    }
-}
-
-extension PathChanged {
-    public static var form: Form {
-        .object()
-            .member("monitor", .text)
-            .member("changed", .list(of: .text), "The members of `path` that differ.")
-            .member("path", PathDocument.form)
-            .member("previous", Previous.form, "The path as it was, and for how long.")
-            .added("cause", EventCause.form)
-            .added("evaluation_seconds", .seconds, "How long it took to find out.")
-    }
-}
-
-extension PathChanged.Previous {
-    static var form: Form { PathDocument.form.extended.member("duration_seconds", .seconds) }
-}
-
-extension PathFlapping {
-    public static var form: Form {
-        .object()
-            .member("monitor", .text)
-            .member("flapping", Flapping.form)
-    }
-}
-
-extension PathFlapping.Flapping {
-    static var form: Form {
-        .object()
-            .member("state", .words("started", "ended"))
-            .added("changes", .count, "Within the window at the beginning, since then at the end.")
-            .added("window_seconds", .seconds, "The window in which changes are counted.")
-    }
+    public static let members = Members<Self>.object()
+        .member("monitor") { $0.monitor }
+        .member(
+            "flapping",
+            of: .object()
+                .member("state", as: .words("started", "ended")) { $0.hasStarted ? "started" : "ended" }
+                .added("changes", "Within the window at the beginning, since then at the end.") { $0.changes }
+                .added("window_seconds", as: .seconds, "The window in which changes are counted.") { $0.windowSeconds }
+        )
 }

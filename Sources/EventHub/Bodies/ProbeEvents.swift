@@ -6,24 +6,21 @@ internal import LinuxIO
 public import OrderedJSON
 public import Probes
 
-struct ProbeReference: JSONObjectWritable, Sendable {
+struct ProbeReference: MemberDeclaring, Sendable {
     let state: ProbeState
     let result: ProbeResult
+    var isPortal = false
 
-    func write(to object: inout JSONObjectWriter) {
-        let definition = state.definition
-        object.write("name", definition.name)
-        object.write("method", definition.method.rawValue)
-        object.write("target", target)
-        writeAnswer(to: &object)
-    }
-
-    /// Writes the requested interface, and what an HTTP answer was.
-    func writeAnswer(to object: inout JSONObjectWriter) {
-        object.write("interface", state.definition.route.interface.map(InterfaceReference.init(named:)))
-        object.write("http_status", result.page?.status)
-        object.write("location", result.page?.location)
-    }
+    static let members = Members<Self>.named("Probe", "An active probe.")
+        .member("name") { $0.state.definition.name }
+        .optional("method", as: .oneOf(ProbeMethod.self)) { $0.isPortal ? nil : $0.state.definition.method.rawValue }
+        .optional("target") { $0.isPortal ? nil : $0.target }
+        .optional("url") { $0.isPortal ? $0.target : nil }
+        .member("interface", "The requested interface.") {
+            $0.state.definition.route.interface.map(InterfaceReference.init(named:))
+        }
+        .member("http_status", "The status of an HTTP answer; `null` for other methods.") { $0.result.page?.status }
+        .member("location", "Where an HTTP answer leads; `null` when it leads nowhere.") { $0.result.page?.location }
 
     /// What is tested; for the gateway, its present address.
     var target: String {
@@ -38,21 +35,19 @@ struct ProbeReference: JSONObjectWritable, Sendable {
 }
 
 /// `probe.failed`: an active probe failed as often in a row as the configuration says.
-public struct ProbeFailed: EventBody {
+public struct ProbeFailed: EventBody, MemberDeclaring {
     let probe: Content
 
-    struct Content: JSONObjectWritable, Sendable {
+    struct Content: MemberDeclaring, Sendable {
         let reference: ProbeReference
         let reason: ProbeReason
         let detail: String
 
-        func write(to object: inout JSONObjectWriter) {
-            reference.write(to: &object)
-            object.write("consecutive_failures", reference.state.schedule.consecutiveFailures)
-            object.write("reason", reason.rawValue)
-            object.write("message", detail)
-            object.write("timeout_seconds", Rounded.seconds(reference.state.definition.timeout))
-        }
+        static let members = Members<Self>(ProbeReference.form.extended) { $0.reference }
+            .member("consecutive_failures") { $0.reference.state.schedule.consecutiveFailures }
+            .member("reason", as: .oneOf(ProbeReason.self)) { $0.reason.rawValue }
+            .member("message", "The reason, for people.") { $0.detail }
+            .added("timeout_seconds", as: .seconds) { Rounded.seconds($0.reference.state.definition.timeout) }
     }
 
     /// Describes a probe that fails, by its last result.
@@ -74,23 +69,20 @@ public struct ProbeFailed: EventBody {
         return "\(probe.reference.subject) failed\(times): \(probe.reason.rawValue)"
     }
 
-    /// Writes the members after the envelope.
-    public func write(to object: inout JSONObjectWriter) { object.write("probe", probe) }
+    public static let members = Members<Self>.object().member("probe") { $0.probe }
 }
 
 /// `probe.recovered`: an active probe that had failed succeeds again.
-public struct ProbeRecovered: EventBody {
+public struct ProbeRecovered: EventBody, MemberDeclaring {
     let probe: Content
 
-    struct Content: JSONObjectWritable, Sendable {
+    struct Content: MemberDeclaring, Sendable {
         let reference: ProbeReference
         let failed: Duration
 
-        func write(to object: inout JSONObjectWriter) {
-            reference.write(to: &object)
-            object.write("duration_seconds", Rounded.seconds(reference.result.duration))
-            object.write("failed_seconds", Rounded.seconds(failed))
-        }
+        static let members = Members<Self>(ProbeReference.form.extended) { $0.reference }
+            .added("duration_seconds", as: .seconds) { Rounded.seconds($0.reference.result.duration) }
+            .added("failed_seconds", as: .seconds, "For how long it had failed.") { Rounded.seconds($0.failed) }
     }
 
     /// Describes a probe, its first right result, and for how long it had failed.
@@ -102,84 +94,27 @@ public struct ProbeRecovered: EventBody {
     public var severity: Severity { .info }
     public var message: String { "\(probe.reference.subject) succeeds again" }
 
-    /// Writes the members after the envelope.
-    public func write(to object: inout JSONObjectWriter) { object.write("probe", probe) }
+    public static let members = Members<Self>.object().member("probe") { $0.probe }
 }
 
 /// `captive_portal.detected` and `captive_portal.cleared`: something else answers an HTTP probe, or no longer.
-public struct CaptivePortal: EventBody {
-    let probe: Content
+public struct CaptivePortal: EventBody, MemberDeclaring {
+    let probe: ProbeReference
     let isDetected: Bool
 
-    struct Content: JSONObjectWritable, Sendable {
-        let reference: ProbeReference
-
-        func write(to object: inout JSONObjectWriter) {
-            object.write("name", reference.state.definition.name)
-            object.write("url", reference.target)
-            reference.writeAnswer(to: &object)
-        }
-    }
-
     public init(_ state: ProbeState, _ result: ProbeResult, isDetected: Bool) {
-        probe = Content(reference: ProbeReference(state: state, result: result))
+        probe = ProbeReference(state: state, result: result, isPortal: true)
         self.isDetected = isDetected
     }
 
     public var name: EventName { isDetected ? .captivePortalDetected : .captivePortalCleared }
     public var severity: Severity { isDetected ? .warning : .info }
     public var message: String {
-        let subject = "HTTP probe \(probe.reference.state.definition.name)"
+        let subject = "HTTP probe \(probe.state.definition.name)"
         guard isDetected else { return "\(subject) is no longer intercepted by a captive portal" }
-        let wasRedirected = probe.reference.result.page?.location != nil
+        let wasRedirected = probe.result.page?.location != nil
         return "\(subject) was " + (wasRedirected ? "redirected" : "answered by a captive portal")
     }
 
-    /// Writes the members after the envelope.
-    public func write(to object: inout JSONObjectWriter) { object.write("probe", probe) }
-}
-
-// MARK: - Forms
-
-extension ProbeReference {
-    static var form: Form {
-        .named("Probe", "An active probe.")
-            .member("name", .text)
-            .optional("method", .oneOf(ProbeMethod.self))
-            .optional("target", .text)
-            .optional("url", .text)
-            .member("interface", InterfaceReference.form.orNull, "The requested interface.")
-            .member("http_status", .count.orNull, "The status of an HTTP answer; `null` for other methods.")
-            .member("location", .text.orNull, "Where an HTTP answer leads; `null` when it leads nowhere.")
-    }
-}
-
-extension ProbeFailed {
-    public static var form: Form { .object().member("probe", Content.form) }
-}
-
-extension ProbeFailed.Content {
-    static var form: Form {
-        ProbeReference.form.extended
-            .member("consecutive_failures", .count)
-            .member("reason", .oneOf(ProbeReason.self))
-            .member("message", .text, "The reason, for people.")
-            .added("timeout_seconds", .seconds)
-    }
-}
-
-extension ProbeRecovered {
-    public static var form: Form { .object().member("probe", Content.form) }
-}
-
-extension ProbeRecovered.Content {
-    static var form: Form {
-        ProbeReference.form.extended
-            .added("duration_seconds", .seconds)
-            .added("failed_seconds", .seconds, "For how long it had failed.")
-    }
-}
-
-extension CaptivePortal {
-    public static var form: Form { .object().member("probe", ProbeReference.form) }
+    public static let members = Members<Self>.object().member("probe") { $0.probe }
 }

@@ -5,22 +5,11 @@ public import OrderedJSON
 
 /// `route.changed`: the kernel announced a route that passes the socket filter (rule S3); at debug only, for it decides
 /// nothing.
-public struct RouteChanged: EventBody {
-    struct Route: JSONObjectWritable, Sendable {
-        let family: String
-        let prefixLength: Int
-        let table: UInt32
-        let removed: Bool
-
-        func write(to object: inout JSONObjectWriter) {
-            object.write("family", family)
-            object.write("prefix_length", prefixLength)
-            object.write("table", Int(table))
-            object.write("removed", removed)
-        }
-    }
-
-    let route: Route
+public struct RouteChanged: EventBody, MemberDeclaring {
+    let family: String
+    let prefixLength: Int
+    let table: UInt32
+    let isRemoved: Bool
     let cause: EventCause
 
     /// Describes the announcement.
@@ -32,38 +21,29 @@ public struct RouteChanged: EventBody {
     ///   - isRemoved: Whether it is gone.
     ///   - cause: The kernel's message.
     public init(family: String, prefixLength: Int, table: UInt32, isRemoved: Bool, cause: EventCause) {
-        route = Route(family: family, prefixLength: prefixLength, table: table, removed: isRemoved)
+        self.family = family
+        self.prefixLength = prefixLength
+        self.table = table
+        self.isRemoved = isRemoved
         self.cause = cause
     }
 
     public var name: EventName { .routeChanged }
     public var severity: Severity { .debug }
     public var message: String {
-        let label = route.family == "ipv4" ? "IPv4" : "IPv6"
-        let verb = route.removed ? "removed from" : "added to"
-        return "\(label) route of length \(route.prefixLength) \(verb) table \(route.table)"
+        let label = family == "ipv4" ? "IPv4" : "IPv6"
+        let verb = isRemoved ? "removed from" : "added to"
+        return "\(label) route of length \(prefixLength) \(verb) table \(table)"
     }
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("route", route)
-        object.write("cause", cause)
-    }
-}
-
-extension RouteChanged {
-    public static var form: Form {
-        .object()
-            .member("route", Route.form)
-            .added("cause", EventCause.form)
-    }
-}
-
-extension RouteChanged.Route {
-    static var form: Form {
-        .object()
-            .added("family", .family)
-            .added("prefix_length", .integer(from: 0, to: 128))
-            .added("table", .count, "The table it stands in.")
-            .added("removed", .truth, "Whether it is gone.")
-    }
+    public static let members = Members<Self>.object()
+        .member(
+            "route",
+            of: .object()
+                .added("family", as: .family) { $0.family }
+                .added("prefix_length", as: .integer(from: 0, to: 128)) { $0.prefixLength }
+                .added("table", "The table it stands in.") { Int($0.table) }
+                .added("removed", "Whether it is gone.") { $0.isRemoved }
+        )
+        .added("cause") { $0.cause }
 }

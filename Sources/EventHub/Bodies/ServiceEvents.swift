@@ -2,7 +2,7 @@
 
 internal import Addressing
 public import Documents
-internal import LinuxIO
+public import LinuxIO
 public import MulticastDNS
 public import OrderedJSON
 internal import Spelling
@@ -31,7 +31,7 @@ extension ServiceEvent {
 }
 
 /// `service.added`: a service was found and resolved.
-public struct ServiceAdded: EventBody {
+public struct ServiceAdded: EventBody, MemberDeclaring {
     let service: ServiceDocument
     let suppressed: Int
 
@@ -46,14 +46,13 @@ public struct ServiceAdded: EventBody {
         "\(service.label) appeared on \(service.interface.name)\(Suppressed.text(suppressed))"
     }
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("service", service)
-        Suppressed.write(suppressed, to: &object)
-    }
+    public static let members = Members<Self>.object()
+        .member("service") { $0.service }
+        .suppressed { $0.suppressed }
 }
 
 /// `service.changed`: a service moved, or says something else.
-public struct ServiceChanged: EventBody {
+public struct ServiceChanged: EventBody, MemberDeclaring {
     let service: ServiceDocument
     let changed: [String]
     let suppressed: Int
@@ -107,50 +106,47 @@ public struct ServiceChanged: EventBody {
 
     private static let longest = 40
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("service", service)
-        object.write("changed", changed)
-        object.write("previous", previous)
-        Suppressed.write(suppressed, to: &object)
-    }
+    public static let members = Members<Self>.object()
+        .member("service") { $0.service }
+        .member("changed", "The members that differ: `host`, `port`, `addresses`, `txt`.") { $0.changed }
+        .member("previous") { $0.previous }
+        .suppressed { $0.suppressed }
 }
 
 /// `service.removed`: a service went away.
-public struct ServiceRemoved: EventBody {
-    struct Removed: JSONObjectWritable, Sendable {
-        let reason: String
-        let seenForSeconds: Double
-
-        func write(to object: inout JSONObjectWriter) {
-            object.write("reason", reason)
-            object.write("seen_for_seconds", seenForSeconds)
-        }
-    }
-
+public struct ServiceRemoved: EventBody, MemberDeclaring {
     let service: ServiceDocument
-    let removed: Removed
+    let reason: RemovalReason
+    let seenFor: Duration
     let suppressed: Int
 
     /// Describes what went, why, and for how long it had been there.
     public init(_ service: ServiceDocument, reason: RemovalReason, seenFor: Duration, suppressed: Int = 0) {
         self.service = service
         self.suppressed = suppressed
-        removed = Removed(reason: reason.rawValue, seenForSeconds: Rounded.seconds(seenFor))
+        self.reason = reason
+        self.seenFor = seenFor
     }
 
     public var name: EventName { .serviceRemoved }
     public var severity: Severity { .info }
-    public var message: String { "\(service.label) was removed: \(removed.reason)\(Suppressed.text(suppressed))" }
+    public var message: String { "\(service.label) was removed: \(reason.rawValue)\(Suppressed.text(suppressed))" }
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("service", service)
-        object.write("removed", removed)
-        Suppressed.write(suppressed, to: &object)
-    }
+    public static let members = Members<Self>.object()
+        .member("service") { $0.service }
+        .member(
+            "removed",
+            of: .object()
+                .member("reason", as: .oneOf(RemovalReason.self)) { $0.reason.rawValue }
+                .added("seen_for_seconds", as: .seconds, "For how long it had been there.") {
+                    Rounded.seconds($0.seenFor)
+                }
+        )
+        .suppressed { $0.suppressed }
 }
 
 /// `services.lost` and `services.found`: services are gone with their link, or are found again.
-public struct ServicesMoved: EventBody {
+public struct ServicesMoved: EventBody, MemberDeclaring {
     /// How many services have their names in a record.
     public static let longest = 20
 
@@ -186,58 +182,42 @@ public struct ServicesMoved: EventBody {
         return "\(what) \(verb) \(interface.name)"
     }
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("interface", interface)
-        object.write("count", count)
-        object.write("names", names)
-        object.write("types", types)
-        object.write("cause", cause)
-    }
+    public static let members = Members<Self>.object()
+        .member("interface") { $0.interface }
+        .member("count", "How many services.") { $0.count }
+        .member("names", "Their names with their types, sorted: the first 20.") { $0.names }
+        .member("types", as: .serviceType, "The types without a service now, or with one again: the first 20.") {
+            $0.types
+        }
+        .member("cause") { $0.cause }
 }
 
 /// `service.resolve_failed`: a service is announced, but no host answers for it.
-public struct ServiceResolveFailed: EventBody {
-    struct Unresolved: JSONObjectWritable, Sendable {
-        let name: String
-        let type: String
-        let typeName: String
-        let interface: InterfaceReference
-        let missing: [String]
+public struct ServiceResolveFailed: EventBody, MemberDeclaring {
+    let service: UnresolvedService
 
-        func write(to object: inout JSONObjectWriter) {
-            object.write("name", name)
-            object.write("type", type)
-            object.write("type_name", typeName)
-            object.write("interface", interface)
-            object.write("missing", missing)
-        }
-    }
-
-    let service: Unresolved
-
-    /// Describes what could not be resolved.
-    public init(_ service: UnresolvedService) {
-        self.service = Unresolved(
-            name: service.name,
-            type: service.type,
-            typeName: ServiceTypeNames.name(of: service.type),
-            interface: InterfaceReference(named: service.interface),
-            missing: service.missing
-        )
-    }
+    public init(_ service: UnresolvedService) { self.service = service }
 
     public var name: EventName { .serviceResolveFailed }
     public var severity: Severity { .warning }
     public var message: String {
-        "\(service.name) (\(service.type)) on \(service.interface.name) cannot be resolved: "
+        "\(service.name) (\(service.type)) on \(service.interface) cannot be resolved: "
             + "no \(service.missing.joined(separator: ", "))"
     }
 
-    public func write(to object: inout JSONObjectWriter) { object.write("service", service) }
+    public static let members = Members<Self>.object().member(
+        "service",
+        of: .object()
+            .member("name") { $0.service.name }
+            .member("type", "Such as `_ipp._tcp`.") { $0.service.type }
+            .typeName { ServiceTypeNames.name(of: $0.service.type) }
+            .added("interface") { InterfaceReference(named: $0.service.interface) }
+            .added("missing", "The record types without an answer, such as `SRV`.") { $0.service.missing }
+    )
 }
 
 /// `service_type.added` and `service_type.removed`: the first service of a type came, or the last one went.
-public struct ServiceTypeChanged: EventBody {
+public struct ServiceTypeChanged: EventBody, MemberDeclaring {
     let serviceType: String
     let typeName: String
     let isAdded: Bool
@@ -256,11 +236,10 @@ public struct ServiceTypeChanged: EventBody {
         "Service type \(serviceType) \(isAdded ? "appeared" : "was removed")\(Suppressed.text(suppressed))"
     }
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("service_type", serviceType)
-        object.write("type_name", typeName)
-        Suppressed.write(suppressed, to: &object)
-    }
+    public static let members = Members<Self>.object()
+        .member("service_type", as: .serviceType) { $0.serviceType }
+        .typeName { $0.typeName }
+        .suppressed { $0.suppressed }
 }
 
 /// How many events about a service or a type were left out before the one that says so.
@@ -268,62 +247,24 @@ private enum Suppressed {
     static func text(_ count: Int) -> String {
         count == 0 ? "" : " (\(count) earlier event\(count == 1 ? "" : "s") suppressed)"
     }
-
-    static func write(_ count: Int, to object: inout JSONObjectWriter) {
-        if count > 0 { object.write("suppressed", count) }
-    }
 }
 
-extension Form {
-    /// `suppressed`.
-    fileprivate var suppressed: Form {
+extension Members {
+    fileprivate func suppressed(_ count: @escaping @Sendable (Root) -> Int) -> Members {
         optional(
             "suppressed",
-            .integer(from: 1),
+            as: .integer(from: 1),
             "How many events about it were left out since the one before, because neighbours may write no more; "
                 + "left out when none was."
-        )
+        ) { count($0) > 0 ? count($0) : nil }
     }
 }
 
 /// `census.completed`: a round of the census ended.
-public struct CensusCompleted: EventBody {
-    struct Census: JSONObjectWritable, Sendable {
-        let durationSeconds: Double
-        let types: Int
-        let services: Int
-        let added: Int
-        let changed: Int
-        let removed: Int
-        let unresolved: Int
-        let interfaces: [InterfaceReference]
+public struct CensusCompleted: EventBody, MemberDeclaring {
+    let census: CensusSummary
 
-        func write(to object: inout JSONObjectWriter) {
-            object.write("duration_seconds", durationSeconds)
-            object.write("types", types)
-            object.write("services", services)
-            object.write("added", added)
-            object.write("changed", changed)
-            object.write("removed", removed)
-            object.write("unresolved", unresolved)
-            object.write("interfaces", interfaces)
-        }
-    }
-
-    let census: Census
-
-    public init(_ summary: CensusSummary) {
-        census = Census(
-            durationSeconds: Rounded.seconds(summary.duration),
-            types: summary.types,
-            services: summary.services,
-            added: summary.added,
-            changed: summary.changed,
-            removed: summary.removed,
-            unresolved: summary.unresolved,
-            interfaces: summary.interfaces.map(InterfaceReference.init(named:))
-        )
-    }
+    public init(_ census: CensusSummary) { self.census = census }
 
     public var name: EventName { .censusCompleted }
     public var severity: Severity { .info }
@@ -332,208 +273,75 @@ public struct CensusCompleted: EventBody {
             + "of \(census.types) type\(census.types == 1 ? "" : "s")"
     }
 
-    public func write(to object: inout JSONObjectWriter) { object.write("census", census) }
+    public static let members = Members<Self>.object().member(
+        "census",
+        of: .object()
+            .member("duration_seconds", as: .seconds) { Rounded.seconds($0.census.duration) }
+            .member("types") { $0.census.types }
+            .member("services") { $0.census.services }
+            .added("added") { $0.census.added }
+            .added("changed") { $0.census.changed }
+            .added("removed") { $0.census.removed }
+            .added("unresolved") { $0.census.unresolved }
+            .added("interfaces") { $0.census.interfaces.map(InterfaceReference.init(named:)) }
+    )
 }
 
 /// `mdns.name_conflict`: another host has a name that the daemon advertises.
-public struct NameConflictFound: EventBody {
-    struct Conflict: JSONObjectWritable, Sendable {
-        let name: String
-        let interface: InterfaceReference
-        var renamedTo: String?
+public struct NameConflictFound: EventBody, MemberDeclaring {
+    let conflict: NameConflict
 
-        func write(to object: inout JSONObjectWriter) {
-            object.write("name", name)
-            object.write("interface", interface)
-            object.write("renamed_to", renamedTo)
-        }
-    }
-
-    let conflict: Conflict
-
-    public init(_ conflict: NameConflict) {
-        self.conflict = Conflict(
-            name: "\(conflict.name)",
-            interface: InterfaceReference(named: conflict.interface),
-            renamedTo: conflict.newName.map { "\($0)" }
-        )
-    }
+    public init(_ conflict: NameConflict) { self.conflict = conflict }
 
     public var name: EventName { .mdnsNameConflict }
     public var severity: Severity { .warning }
     public var message: String {
-        let sequel = conflict.renamedTo.map { "; trying \($0)" } ?? "; it is withdrawn"
-        return "Another host on \(conflict.interface.name) uses the name \(conflict.name)" + sequel
+        let sequel = conflict.newName.map { "; trying \($0)" } ?? "; it is withdrawn"
+        return "Another host on \(conflict.interface) uses the name \(conflict.name)" + sequel
     }
 
-    public func write(to object: inout JSONObjectWriter) { object.write("conflict", conflict) }
+    public static let members = Members<Self>.object().member(
+        "conflict",
+        of: .object()
+            .member("name") { "\($0.conflict.name)" }
+            .member("interface") { InterfaceReference(named: $0.conflict.interface) }
+            .member("renamed_to", "The name that is tried next; `null` when it is withdrawn.") {
+                $0.conflict.newName.map { "\($0)" }
+            }
+    )
 }
 
 /// `mdns.port_taken` and `mdns.port_free`: another program has port 5353 of a family for itself; it is free again.
-public struct MulticastPortChanged: EventBody {
-    struct Port: JSONObjectWritable, Sendable {
-        struct Holder: JSONObjectWritable, Sendable {
-            let user: UInt32
-            var process: Int32?
-            var name: String?
-
-            func write(to object: inout JSONObjectWriter) {
-                object.write("user", Int(user))
-                object.write("process", process.map(Int.init))
-                object.write("name", name)
-            }
-        }
-
-        let number: UInt16
-        let family: String
-        var holder: Holder?
-
-        func write(to object: inout JSONObjectWriter) {
-            object.write("number", Int(number))
-            object.write("family", family)
-            object.write("holder", holder)
-        }
-    }
-
-    let port: Port
-    private let taken: OccupiedPort
+public struct MulticastPortChanged: EventBody, MemberDeclaring {
+    private let port: OccupiedPort
     private let isTaken: Bool
 
     /// Describes a port that is in use, or that is free again.
     public init(_ port: OccupiedPort, isTaken: Bool) {
-        taken = port
+        self.port = port
         self.isTaken = isTaken
-        let holder = port.holder.map { Port.Holder(user: $0.user, process: $0.process, name: $0.name) }
-        self.port = Port(number: OccupiedPort.number, family: port.family.rawValue, holder: holder)
     }
 
     public var name: EventName { isTaken ? .mdnsPortTaken : .mdnsPortFree }
     public var severity: Severity { isTaken ? .warning : .info }
-    public var message: String { isTaken ? taken.explanation : taken.recovery }
+    public var message: String { isTaken ? port.explanation : port.recovery }
 
-    public func write(to object: inout JSONObjectWriter) { object.write("port", port) }
+    public static let members = Members<Self>.object().member(
+        "port",
+        of: .named("MulticastPort", "The port of multicast DNS.")
+            .member("number", as: .integer(from: 5353, to: 5353)) { _ in Int(OccupiedPort.number) }
+            .member("family", as: .family) { $0.port.family.rawValue }
+            .member("holder", "The program that has it; `null` when unknown.") { $0.port.holder }
+    )
+}
+
+extension PortOwner: MemberDeclaring {
+    public static let members = Members<Self>.object()
+        .member("user") { Int($0.user) }
+        .member("process", as: .integer(from: 1)) { $0.process.map(Int.init) }
+        .member("name") { $0.name }
 }
 
 extension ServiceDocument {
     fileprivate var label: String { "\(name) (\(type))" }
-}
-
-// MARK: - Forms
-
-extension ServiceAdded {
-    public static var form: Form { .object().member("service", ServiceDocument.form).suppressed }
-}
-
-extension ServiceChanged {
-    public static var form: Form {
-        .object()
-            .member("service", ServiceDocument.form)
-            .member("changed", .list(of: .text), "The members that differ: `host`, `port`, `addresses`, `txt`.")
-            .member("previous", ServiceDocument.form)
-            .suppressed
-    }
-}
-
-extension ServiceRemoved {
-    public static var form: Form {
-        .object()
-            .member("service", ServiceDocument.form)
-            .member("removed", Removed.form)
-            .suppressed
-    }
-}
-
-extension ServiceRemoved.Removed {
-    static var form: Form {
-        .object()
-            .member("reason", .oneOf(RemovalReason.self))
-            .added("seen_for_seconds", .seconds, "For how long it had been there.")
-    }
-}
-
-extension ServicesMoved {
-    public static var form: Form {
-        .object()
-            .member("interface", InterfaceReference.form)
-            .member("count", .count, "How many services.")
-            .member("names", .list(of: .text), "Their names with their types, sorted: the first 20.")
-            .member(
-                "types",
-                .list(of: .serviceType),
-                "The types without a service now, or with one again: the first 20."
-            )
-            .member("cause", EventCause.form)
-    }
-}
-
-extension ServiceResolveFailed {
-    public static var form: Form { .object().member("service", Unresolved.form) }
-}
-
-extension ServiceResolveFailed.Unresolved {
-    static var form: Form {
-        .object()
-            .member("name", .text)
-            .member("type", .text, "Such as `_ipp._tcp`.")
-            .typeName
-            .added("interface", InterfaceReference.form)
-            .added("missing", .list(of: .text), "The record types without an answer, such as `SRV`.")
-    }
-}
-
-extension ServiceTypeChanged {
-    public static var form: Form { .object().member("service_type", .serviceType).typeName.suppressed }
-}
-
-extension CensusCompleted {
-    public static var form: Form { .object().member("census", Census.form) }
-}
-
-extension CensusCompleted.Census {
-    static var form: Form {
-        .object()
-            .member("duration_seconds", .seconds)
-            .member("types", .count)
-            .member("services", .count)
-            .added("added", .count)
-            .added("changed", .count)
-            .added("removed", .count)
-            .added("unresolved", .count)
-            .added("interfaces", .list(of: InterfaceReference.form))
-    }
-}
-
-extension NameConflictFound {
-    public static var form: Form { .object().member("conflict", Conflict.form) }
-}
-
-extension NameConflictFound.Conflict {
-    static var form: Form {
-        .object()
-            .member("name", .text)
-            .member("interface", InterfaceReference.form)
-            .member("renamed_to", .text.orNull, "The name that is tried next; `null` when it is withdrawn.")
-    }
-}
-
-extension MulticastPortChanged {
-    public static var form: Form { .object().member("port", Port.form) }
-}
-
-extension MulticastPortChanged.Port {
-    static var form: Form {
-        .named("MulticastPort", "The port of multicast DNS.")
-            .member("number", .integer(from: 5353, to: 5353))
-            .member("family", .family)
-            .member("holder", Holder.form.orNull, "The program that has it; `null` when unknown.")
-    }
-}
-
-extension MulticastPortChanged.Port.Holder {
-    static var form: Form {
-        .object()
-            .member("user", .count)
-            .member("process", .integer(from: 1).orNull)
-            .member("name", .text.orNull)
-    }
 }

@@ -5,7 +5,7 @@ public import OrderedJSON
 /// `stream.reset`: what a reader of a stream missed is no longer there; the state as of now comes with it.
 ///
 /// Only on streams, with the number of the newest event, and never in the log.
-public struct StreamReset: EventBody {
+public struct StreamReset: EventBody, MemberDeclaring {
     /// Why there is something missing.
     public enum Reason: String, Sendable, CaseIterable {
         /// The log no longer holds what came after the requested position.
@@ -16,19 +16,11 @@ public struct StreamReset: EventBody {
         case slowClient = "slow_client"
     }
 
-    struct Reset: JSONObjectWritable, Sendable {
-        let reason: String
-
-        func write(to object: inout JSONObjectWriter) { object.write("reason", reason) }
-    }
-
-    let reset: Reset
+    let reason: Reason
     var snapshot: JSONValue?
-    private let reason: Reason
 
     /// Describes what a reader missed.
     public init(_ reason: Reason, snapshot: JSONValue?) {
-        reset = Reset(reason: reason.rawValue)
         self.reason = reason
         self.snapshot = snapshot
     }
@@ -43,46 +35,26 @@ public struct StreamReset: EventBody {
         }
     }
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("reset", reset)
-        object.write("snapshot", snapshot)
-    }
+    public static let members = Members<Self>.object()
+        .member("reset", of: .object().member("reason", as: .oneOf(Reason.self)) { $0.reason.rawValue })
+        .member("snapshot", as: .anyObject, "The document of `/api/v1/status`.") { $0.snapshot }
 }
 
 /// `stream.closed`: the last of a stream that the daemon ends.
 ///
 /// Only on streams, with the number of the newest event, and never in the log.
-public struct StreamClosed: EventBody {
-    struct Closed: JSONObjectWritable, Sendable {
-        let reason: String
-
-        func write(to object: inout JSONObjectWriter) { object.write("reason", reason) }
-    }
-
-    let closed: Closed
+public struct StreamClosed: EventBody, MemberDeclaring {
+    let reason: String
 
     /// Describes an end, such as `daemon_stopping`.
     public init(reason: String) {
-        closed = Closed(reason: reason)
+        self.reason = reason
     }
 
     public var name: EventName { .streamClosed }
     public var severity: Severity { .info }
-    public var message: String { "The stream ends: \(closed.reason)" }
+    public var message: String { "The stream ends: \(reason)" }
 
-    public func write(to object: inout JSONObjectWriter) { object.write("closed", closed) }
-}
-
-extension StreamReset {
-    public static var form: Form {
-        .object()
-            .member("reset", .object().member("reason", .oneOf(Reason.self)))
-            .member("snapshot", .anyObject.orNull, "The document of `/api/v1/status`.")
-    }
-}
-
-extension StreamClosed {
-    public static var form: Form {
-        .object().member("closed", .object().member("reason", .words("daemon_stopping")))
-    }
+    public static let members = Members<Self>.object()
+        .member("closed", of: .object().member("reason", as: .words("daemon_stopping")) { $0.reason })
 }

@@ -6,7 +6,7 @@ public import Traffic
 
 /// `traffic.stalled`, `traffic.lossy`, `traffic.resumed` and `traffic.unknown`: what this machine's own connections show of
 /// a path or a destination.
-public struct TrafficChanged: EventBody {
+public struct TrafficChanged: EventBody, MemberDeclaring {
     public let name: EventName
     private let finding: TrafficFinding
     private let duration: Duration?
@@ -32,16 +32,9 @@ public struct TrafficChanged: EventBody {
 
     public var severity: Severity { duration == nil ? .warning : .info }
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("traffic", TrafficFindingDocument(finding))
-        object.writeIfPresent("duration_seconds", duration.map(Rounded.seconds))
-    }
-}
-
-extension TrafficChanged {
-    public static var form: Form {
-        .object()
-            .member("traffic", TrafficFindingDocument.form)
-            .optional("duration_seconds", .seconds, "Of what is over; left out while it begins.")
-    }
+    public static let members = Members<Self>.object()
+        .member("traffic") { TrafficFindingDocument($0.finding) }
+        .optional("duration_seconds", as: .seconds, "Of what is over; left out while it begins.") {
+            $0.duration.map(Rounded.seconds)
+        }
 }

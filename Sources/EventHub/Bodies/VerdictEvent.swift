@@ -6,7 +6,7 @@ public import LinuxIO
 public import OrderedJSON
 
 /// `verdict.raised` and `verdict.cleared`: a fault of the network is certain enough to be reported, or over.
-public struct VerdictChanged: EventBody {
+public struct VerdictChanged: EventBody, MemberDeclaring {
     let verdict: VerdictDocument
     let isRaised: Bool
     private let isBroken: Bool
@@ -25,16 +25,7 @@ public struct VerdictChanged: EventBody {
     }
     public var message: String { isRaised ? verdict.message : "resolved: \(verdict.message)" }
 
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("state", isRaised ? "raised" : "cleared")
-        object.write("verdict", verdict)
-    }
-}
-
-extension VerdictChanged {
-    public static var form: Form {
-        .object()
-            .member("state", .words("raised", "cleared"))
-            .member("verdict", VerdictDocument.form)
-    }
+    public static let members = Members<Self>.object()
+        .member("state", as: .words("raised", "cleared")) { $0.isRaised ? "raised" : "cleared" }
+        .member("verdict") { $0.verdict }
 }

@@ -172,7 +172,7 @@ extension Form {
     /// The same with all members of another object.
     public func members(of other: Form) -> Form { other.members.reduce(self) { $0.adding($1) } }
 
-    private func adding(_ member: Member) -> Form {
+    func adding(_ member: Member) -> Form {
         switch kind {
         case .named(let name, let form): Form(.named(name, form.adding(member)))
         case .extended(let form, let more): Form(.extended(form, more + [member]), sentence)

@@ -54,14 +54,19 @@ extension DocumentStore {
 }
 
 /// The types that have a service, with their names.
-struct ServiceTypesDocument: JSONObjectWritable {
+struct ServiceTypesDocument: MemberDeclaring {
     let types: [String]
     let typeNames: JSONValue
 
-    func write(to object: inout JSONObjectWriter) {
-        object.write("types", types)
-        object.write("type_names", typeNames)
-    }
+    static let members = Members<Self>(
+        StateDocument.form("ServiceTypes", "Types that have a service.", isFoundDirectly: true)
+    )
+    .member("types", as: .serviceType) { $0.types }
+    .member(
+        "type_names",
+        as: .map(of: .text),
+        "The types in plain words, by type; the type itself where there are none."
+    ) { $0.typeNames }
 
     init(_ types: [String]) {
         self.types = types
@@ -69,7 +74,7 @@ struct ServiceTypesDocument: JSONObjectWritable {
     }
 }
 
-struct PastServiceDocument: JSONObjectWritable {
+struct PastServiceDocument: MemberDeclaring {
     let instance: DomainName
     let name: String
     let type: String
@@ -82,24 +87,24 @@ struct PastServiceDocument: JSONObjectWritable {
     let appearances: Int
     var removed: Removed?
 
-    struct Removed: JSONObjectWritable, Sendable {
+    struct Removed: MemberDeclaring, Sendable {
         let reason: String
 
-        func write(to object: inout JSONObjectWriter) { object.write("reason", reason) }
+        static let members = Members<Self>.object("How it went.")
+            .member("reason", as: .oneOf(RemovalReason.self)) { $0.reason }
     }
 
-    func write(to object: inout JSONObjectWriter) {
-        object.write("name", name)
-        object.write("type", type)
-        object.write("type_name", typeName)
-        object.write("domain", domain)
-        object.write("interface", interface)
-        object.write("present", present)
-        object.write("first_seen", firstSeen)
-        object.write("last_seen", lastSeen)
-        object.write("appearances", appearances)
-        object.write("removed", removed)
-    }
+    static let members = Members<Self>.named("PastService", "A service that was ever seen.")
+        .member("name") { $0.name }
+        .member("type") { $0.type }
+        .typeName { $0.typeName }
+        .member("domain") { $0.domain }
+        .member("interface") { $0.interface }
+        .member("present") { $0.present }
+        .member("first_seen", as: .time) { $0.firstSeen }
+        .member("last_seen", as: .time) { $0.lastSeen }
+        .member("appearances", "How often it came, the first time included.") { $0.appearances }
+        .member("removed") { $0.removed }
 
     init(_ key: ServiceHistory.Key, _ entry: ServiceHistory.Entry) {
         instance = key.instance
@@ -122,38 +127,4 @@ extension WatchedService {
         guard type.lowercased() == service.type.lowercased() else { return false }
         return name.map { ServiceName($0).matches(service.name, service.instance) } ?? true
     }
-}
-
-// MARK: - Forms
-
-extension ServiceTypesDocument {
-    static var form: Form {
-        StateDocument.form("ServiceTypes", "Types that have a service.", isFoundDirectly: true)
-            .member("types", .list(of: .serviceType))
-            .member(
-                "type_names",
-                .map(of: .text),
-                "The types in plain words, by type; the type itself where there are none."
-            )
-    }
-}
-
-extension PastServiceDocument {
-    static var form: Form {
-        .named("PastService", "A service that was ever seen.")
-            .member("name", .text)
-            .member("type", .text)
-            .typeName
-            .member("domain", .text)
-            .member("interface", InterfaceReference.form)
-            .member("present", .truth)
-            .member("first_seen", .time)
-            .member("last_seen", .time)
-            .member("appearances", .count, "How often it came, the first time included.")
-            .member("removed", Removed.form.orNull)
-    }
-}
-
-extension PastServiceDocument.Removed {
-    static var form: Form { .object("How it went.").member("reason", .oneOf(RemovalReason.self)) }
 }

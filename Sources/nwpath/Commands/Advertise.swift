@@ -146,32 +146,21 @@ enum AdvertiseLine {
         _ clock: some TimeSource,
         from old: DomainName? = nil
     ) -> JSONValue {
-        var object = JSONObject()
-        object["schema"] = .string(DocumentSchema.name(of: "advertise"))
-        object["time"] = .string("\(clock.wall)")
-        object["event"] = .string(event)
-        object["name"] = .string(SafeText.text(of: name.firstLabel ?? []))
-        object["type"] = .string("\(name.parent.prefix(2))")
-        object["instance"] = .string("\(name)")
-        if let old { object["previous_name"] = .string(SafeText.text(of: old.firstLabel ?? [])) }
-        return .object(object)
+        members.value(of: ("\(clock.wall)", event, name, old))
     }
+
+    static let members = Members<(time: String, event: String, name: DomainName, old: DomainName?)>
+        .document("Advertise", "What becomes of an advertisement.")
+        .member("time", as: .time) { $0.time }
+        .member("event", as: .words("registered", "updated", "conflict", "renamed", "withdrawn")) { $0.event }
+        .member("name", "The name of the service.") { label(of: $0.name) }
+        .member("type", as: .serviceType) { "\($0.name.parent.prefix(2))" }
+        .member("instance", "The whole name.") { "\($0.name)" }
+        .optional("previous_name", "The name that was taken, of `renamed`.") { $0.old.map(label) }
+
+    private static func label(of name: DomainName) -> String { SafeText.text(of: name.firstLabel ?? []) }
 }
 
 extension ArgumentForm where Value == IPAddress {
     static let address = ArgumentForm("an address such as 192.0.2.7 or 2001:db8::7", parse: { IPAddress($0) })
-}
-
-// MARK: - Forms
-
-extension AdvertiseLine {
-    static var form: Form {
-        .document("Advertise", "What becomes of an advertisement.")
-            .member("time", .time)
-            .member("event", .words("registered", "updated", "conflict", "renamed", "withdrawn"))
-            .member("name", .text, "The name of the service.")
-            .member("type", .serviceType)
-            .member("instance", .text, "The whole name.")
-            .optional("previous_name", .text, "The name that was taken, of `renamed`.")
-    }
 }

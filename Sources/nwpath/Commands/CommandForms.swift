@@ -6,18 +6,18 @@ package import OrderedJSON
 package enum CommandForms {
     package static var all: [Form] {
         [
-            AdvertiseLine.form,
+            AdvertiseLine.members.form,
             ProbeReport.attempt,
             BrowseLine.form,
             ReportContents.form,
             DirectCensus.form,
-            ConfigCheck.form,
-            LogVerify.form,
+            ConfigCheck.members.form,
+            LogVerify.members.form,
             Page.form,
             ResolveRun.form,
-            ProbeReport.summary,
+            ProbeReport.summary.form,
             Version.form,
-            Wait.form,
+            Wait.members.form,
             WhyDocument.form,
         ]
     }

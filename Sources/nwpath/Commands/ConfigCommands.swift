@@ -31,7 +31,7 @@ struct ConfigCheck: Command {
                 problems = error.problems
             }
             if common.isJSON {
-                try Screen(common).print(Self.document(source, problems))
+                try Screen(common).print(Self.members.value(of: (source, problems)))
             } else {
                 for problem in problems {
                     common.isQuiet ? Terminal.complain("\(problem)") : Terminal.print("\(problem)")
@@ -42,22 +42,17 @@ struct ConfigCheck: Command {
         }
     }
 
-    private static func document(_ source: ConfigurationSource, _ problems: [ConfigurationProblem]) -> JSONValue {
-        var object = JSONObject()
-        object["schema"] = .string(DocumentSchema.name(of: "configcheck"))
-        object["file"] = .string(source.files.file)
-        object["exists"] = .bool(source.exists)
-        object["valid"] = .bool(problems.isEmpty)
-        object["problems"] = .array(
-            problems.map { problem in
-                var object = JSONObject()
-                object["place"] = .string("\(problem.origin)")
-                object["message"] = .string(String("\(problem)".dropFirst("\(problem.origin): ".count)))
-                return .object(object)
-            }
-        )
-        return .object(object)
-    }
+    static let members = Members<(source: ConfigurationSource, problems: [ConfigurationProblem])>
+        .document("ConfigCheck", "What a configuration breaks.")
+        .member("file") { $0.source.files.file }
+        .member("exists") { $0.source.exists }
+        .member("valid") { $0.problems.isEmpty }
+        .member(
+            "problems",
+            each: .object()
+                .member("place") { "\($0.place)" }
+                .member("message") { String("\($0)".dropFirst("\($0.place): ".count)) }
+        ) { $0.problems }
 }
 
 /// `nwpath config show`: what is set, or everything that is in force.
@@ -172,17 +167,5 @@ extension ConfigurationTree {
             for field in fields { object[field.name] = field.value.json }
             return .object(object)
         }
-    }
-}
-
-// MARK: - Forms
-
-extension ConfigCheck {
-    static var form: Form {
-        .document("ConfigCheck", "What a configuration breaks.")
-            .member("file", .text)
-            .member("exists", .truth)
-            .member("valid", .truth)
-            .member("problems", .list(of: .object().member("place", .text).member("message", .text)))
     }
 }

@@ -33,7 +33,7 @@ struct LogVerify: Command {
     func run(_ common: CommonOptions) -> ExitStatus {
         attempt { () throws(CommandFailure) in
             let report = LogVerifier.verify(files.isEmpty ? try Self.standardFiles() : files)
-            let document = Self.document(report)
+            let document = Self.members.value(of: report)
             let screen = Screen(common)
             if common.isJSON {
                 try screen.print(document)
@@ -64,40 +64,19 @@ struct LogVerify: Command {
         }
     }
 
-    /// The report as the object that `--json` prints.
-    static func document(_ report: LogVerifier.Report) -> JSONValue {
-        var object = JSONObject()
-        object["schema"] = .string(DocumentSchema.name(of: "logverify"))
-        object["files"] = .integer(Int64(report.files))
-        object["records"] = .integer(Int64(clamping: report.records))
-        object["first"] = report.first.map { .string("\($0.stream).\($0.sequence)") } ?? .null
-        object["last"] = report.last.map { .string("\($0.stream).\($0.sequence)") } ?? .null
-        object["problem_count"] = .integer(Int64(report.problemCount))
-        object["problems"] = .array(
-            report.problems.map { problem in
-                var object = JSONObject()
-                object["file"] = .string(problem.file)
-                object["line"] = .integer(Int64(problem.line))
-                object["message"] = .string("\(problem.kind)")
-                return .object(object)
-            }
-        )
-        return .object(object)
-    }
-}
+    static let members = Members<LogVerifier.Report>.document("LogVerify", "What a log breaks.")
+        .member("files") { $0.files }
+        .member("records") { $0.records }
+        .member("first", as: .position, "The first record; `null` without one.") { $0.first.map(text) }
+        .member("last", as: .position) { $0.last.map(text) }
+        .member("problem_count", "Of all problems, also of those that are not listed.") { $0.problemCount }
+        .member(
+            "problems",
+            each: .object()
+                .member("file") { $0.file }
+                .member("line") { $0.line }
+                .member("message") { "\($0.kind)" }
+        ) { $0.problems }
 
-extension LogVerify {
-    static var form: Form {
-        .document("LogVerify", "What a log breaks.")
-            .member("files", .count)
-            .member("records", .count)
-            .member("first", .position.orNull, "The first record; `null` without one.")
-            .member("last", .position.orNull)
-            .member("problem_count", .count, "Of all problems, also of those that are not listed.")
-            .member("problems", .list(of: problem))
-    }
-
-    private static var problem: Form {
-        .object().member("file", .text).member("line", .count).member("message", .text)
-    }
+    private static func text(_ position: EventPosition) -> String { "\(position.stream).\(position.sequence)" }
 }

@@ -57,8 +57,8 @@ struct Wait: Command {
             var machine = WaitMachine(wanted, isAny: isAny, hold: hold, timeout: timeout, at: started)
             let isSatisfied = try wait(&machine, &connection, clock)
             if common.isJSON {
-                let document = Self.document(machine.findings, isSatisfied, waited: clock.boot - started)
-                try Screen(common).print(document)
+                let outcome = (machine.findings, isSatisfied, clock.boot - started)
+                try Screen(common).print(Self.members.value(of: outcome))
             } else if !isSatisfied && !common.isQuiet {
                 if let loss = machine.loss { Terminal.complain(loss) }
                 for line in Self.missing(machine.findings) { Terminal.complain(line) }
@@ -151,27 +151,17 @@ struct Wait: Command {
         return lines.isEmpty ? ["the condition did not hold long enough"] : lines
     }
 
-    /// The object that `--json` prints.
-    static func document(
-        _ findings: [WaitMachine.Finding],
-        _ isSatisfied: Bool,
-        waited: Duration
-    ) -> JSONValue {
-        var object = JSONObject()
-        object["schema"] = .string(DocumentSchema.name(of: "wait"))
-        object["satisfied"] = .bool(isSatisfied)
-        object["waited_seconds"] = .double((waited.seconds * 1000).rounded() / 1000)
-        object["conditions"] = .array(
-            findings.map { finding in
-                var object = JSONObject()
-                object["condition"] = .string(finding.condition.description)
-                object["holds"] = .bool(finding.missing == nil)
-                object["missing"] = finding.missing.map { .string($0) } ?? .null
-                return .object(object)
-            }
-        )
-        return .object(object)
-    }
+    static let members = Members<(findings: [WaitMachine.Finding], isSatisfied: Bool, waited: Duration)>
+        .document("Wait", "What a wait came to.")
+        .member("satisfied", "Whether all conditions held for long enough.") { $0.isSatisfied }
+        .member("waited_seconds", as: .seconds) { ($0.waited.seconds * 1000).rounded() / 1000 }
+        .member(
+            "conditions",
+            each: .object()
+                .member("condition") { $0.condition.description }
+                .member("holds") { $0.missing == nil }
+                .member("missing", "What is in the way; `null` when it holds.") { $0.missing }
+        ) { $0.findings }
 }
 
 extension ArgumentForm where Value == WaitCondition {
@@ -180,22 +170,4 @@ extension ArgumentForm where Value == WaitCondition {
         choices: WaitCondition.words.map(\.word) + ["interface=", "service="],
         parse: { WaitCondition($0) }
     )
-}
-
-// MARK: - Forms
-
-extension Wait {
-    static var form: Form {
-        .document("Wait", "What a wait came to.")
-            .member("satisfied", .truth, "Whether all conditions held for long enough.")
-            .member("waited_seconds", .seconds)
-            .member("conditions", .list(of: condition))
-    }
-
-    private static var condition: Form {
-        .object()
-            .member("condition", .text)
-            .member("holds", .truth)
-            .member("missing", .text.orNull, "What is in the way; `null` when it holds.")
-    }
 }

@@ -34,7 +34,9 @@ final class DirectCensus {
         }
         let clock = direct.clock
         var object = Self.state("services", at: clock.wall)
-        object["services"] = .array(census.services.compactMap { Self.value(ServiceDocument($0, clock: clock)) })
+        object["services"] = .array(
+            census.services.map { ServiceDocument.members.value(of: ServiceDocument($0, clock: clock)) }
+        )
         return .object(object)
     }
 
@@ -64,12 +66,7 @@ final class DirectCensus {
 
     /// The members with which a document of the state begins, without those that only the service knows.
     static func state(_ kind: String, at time: WallTime) -> JSONObject {
-        value(StateDocument(kind, time: time, host: HostName.current))?.object ?? JSONObject()
-    }
-
-    static func value(_ document: some JSONObjectWritable) -> JSONValue? {
-        guard let bytes = try? OrderedJSONEncoder().encode(document) else { return nil }
-        return try? JSONValue(parsing: bytes)
+        StateDocument.members.value(of: StateDocument(kind, time: time, host: HostName.current)).object ?? JSONObject()
     }
 }
 

@@ -17,8 +17,8 @@ enum BrowseLine {
         object["time"] = .string("\(clock.wall)")
         object["event"] = .string(name(event))
         switch event {
-        case .found(let announcement):
-            object["service"] = .object(identity(announcement))
+        case .found(let service):
+            object["service"] = announcement.value(of: service)
         case .resolved(let service):
             object["service"] = document(service, clock)
         case .changed(let service, let fields, let previous):
@@ -26,22 +26,12 @@ enum BrowseLine {
             object["changed"] = .array(fields.map { .string($0.rawValue) })
             object["previous"] = document(previous, clock)
         case .unresolved(let service):
-            var identity = JSONObject()
-            identity["name"] = .string(service.name)
-            identity["type"] = .string(service.type)
-            identity["type_name"] = .string(ServiceTypeNames.name(of: service.type))
-            identity["interface"] = .interface(service.interface)
-            identity["txt"] = ServiceDocument.pairs(service.text)
-            identity["txt_raw"] = .array(service.rawText.map { .string(SafeText.text(of: $0)) })
-            object["service"] = .object(identity)
+            object["service"] = unresolved.value(of: service)
             object["is_offered"] = .bool(service.isOffered)
             object["missing"] = .array(service.missing.map { .string($0) })
-        case .lost(let announcement, let last, let reason, let seenFor):
-            object["service"] = last.map { document($0, clock) } ?? .object(identity(announcement))
-            var removed = JSONObject()
-            removed["reason"] = .string(reason.rawValue)
-            removed["seen_for_seconds"] = .double(Double(seenFor.components.seconds))
-            object["removed"] = .object(removed)
+        case .lost(let service, let last, let reason, let seenFor):
+            object["service"] = last.map { document($0, clock) } ?? announcement.value(of: service)
+            object["removed"] = removed.value(of: (reason, seenFor))
         }
         return .object(object)
     }
@@ -88,19 +78,8 @@ enum BrowseLine {
         }
     }
 
-    private static func identity(_ announcement: ServiceAnnouncement) -> JSONObject {
-        var object = JSONObject()
-        object["name"] = .string(announcement.name)
-        object["type"] = .string(announcement.type)
-        object["type_name"] = .string(ServiceTypeNames.name(of: announcement.type))
-        object["domain"] = .string(announcement.domain)
-        object["interface"] = .interface(announcement.interface)
-        object["subtypes"] = .array(announcement.subtypes.map { .string($0) })
-        return object
-    }
-
     private static func document(_ service: Service, _ clock: some TimeSource) -> JSONValue {
-        DirectCensus.value(ServiceDocument(service, clock: clock)) ?? .null
+        ServiceDocument.members.value(of: ServiceDocument(service, clock: clock))
     }
 }
 
@@ -109,16 +88,16 @@ enum BrowseLine {
 extension BrowseLine {
     static var form: Form {
         .either(
-            line("found").member("service", announcement),
+            line("found").member("service", announcement.form),
             line("resolved").member("service", ServiceDocument.form),
             line("changed").members(of: ServiceChanged.form),
             line("unresolved")
-                .member("service", unresolved)
+                .member("service", unresolved.form)
                 .member("is_offered", .truth, "`false` on port 0, which only takes a name.")
                 .member("missing", .list(of: .text), "The record types without an answer."),
             line("lost")
-                .member("service", .either(ServiceDocument.form, announcement), "As it was known last.")
-                .member("removed", removed)
+                .member("service", .either(ServiceDocument.form, announcement.form), "As it was known last.")
+                .member("removed", removed.form)
         )
         .about("What a browse or a resolution of an instance reports.")
         .named("Browse")
@@ -131,29 +110,23 @@ extension BrowseLine {
             .member("event", .constant(event))
     }
 
-    private static var announcement: Form {
-        .object("A service that was not resolved yet.")
-            .member("name", .text)
-            .member("type", .text)
-            .typeName
-            .member("domain", .text)
-            .member("interface", InterfaceReference.form)
-            .member("subtypes", .list(of: .text))
-    }
+    private static let announcement = Members<ServiceAnnouncement>.object("A service that was not resolved yet.")
+        .member("name") { $0.name }
+        .member("type") { $0.type }
+        .typeName { ServiceTypeNames.name(of: $0.type) }
+        .member("domain") { $0.domain }
+        .member("interface") { InterfaceReference(named: $0.interface) }
+        .member("subtypes") { $0.subtypes }
 
-    private static var unresolved: Form {
-        .object("A service of which something is missing.")
-            .member("name", .text)
-            .member("type", .text)
-            .typeName
-            .member("interface", InterfaceReference.form)
-            .member("txt", .map(of: .text.orNull))
-            .member("txt_raw", .list(of: .text))
-    }
+    private static let unresolved = Members<UnresolvedService>.object("A service of which something is missing.")
+        .member("name") { $0.name }
+        .member("type") { $0.type }
+        .typeName { ServiceTypeNames.name(of: $0.type) }
+        .member("interface") { InterfaceReference(named: $0.interface) }
+        .member("txt", as: .map(of: .text.orNull)) { ServiceDocument.pairs($0.text) }
+        .member("txt_raw") { $0.rawText.map { SafeText.text(of: $0) } }
 
-    private static var removed: Form {
-        .object("How it went.")
-            .member("reason", .oneOf(RemovalReason.self))
-            .member("seen_for_seconds", .seconds)
-    }
+    private static let removed = Members<(reason: RemovalReason, seenFor: Duration)>.object("How it went.")
+        .member("reason", as: .oneOf(RemovalReason.self)) { $0.reason.rawValue }
+        .member("seen_for_seconds", as: .seconds) { Double($0.seenFor.components.seconds) }
 }

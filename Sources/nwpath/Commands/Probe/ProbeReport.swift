@@ -28,10 +28,7 @@ struct ProbeReport {
     }
 
     func show(_ result: ProbeResultDocument, number: Int) {
-        guard let bytes = try? OrderedJSONEncoder().encode(result),
-            let value = try? JSONValue(parsing: bytes)
-        else { return }
-        show(value, number: number)
+        show(ProbeResultDocument.members.value(of: result), number: number)
     }
 
     func show(_ result: JSONValue, number: Int) {
@@ -58,23 +55,27 @@ struct ProbeReport {
             )
             return
         }
-        var object = JSONObject()
-        object["schema"] = .string(DocumentSchema.name(of: "summary"))
-        object["event"] = .string("summary")
-        object["target"] = .string(name)
-        object["sent"] = .integer(Int64(tally.sent))
-        object["answered"] = .integer(Int64(tally.answered))
-        object["loss_percent"] = .double((tally.lossPercent * 100).rounded() / 100)
-        let figures: [(String, Duration?)] = [
-            ("min_seconds", summary?.minimum), ("avg_seconds", summary?.average),
-            ("max_seconds", summary?.maximum),
-            ("p95_seconds", summary?.p95),
-        ]
-        for (key, duration) in figures {
-            object[key] = duration.map { .double(($0.seconds * 1e6).rounded() / 1e6) } ?? .null
-        }
-        Terminal.print((try? Screen.line(.object(object))) ?? [])
+        let value = Self.summary.value(of: (name, tally, summary))
+        Terminal.print((try? Screen.line(value)) ?? [])
     }
+
+    static let summary = Members<(target: String, tally: ProbeTally, durations: DurationSummary?)>
+        .document("Summary", "Summary of all attempts of a probe.")
+        .member("event", as: .constant("summary")) { _ in "summary" }
+        .member("target") { $0.target }
+        .member("sent") { $0.tally.sent }
+        .member("answered", "How many succeeded.") { $0.tally.answered }
+        .member("loss_percent", as: .percent) { ($0.tally.lossPercent * 100).rounded() / 100 }
+        .member("min_seconds", as: .seconds, "The shortest duration; `null` without a right answer.") {
+            $0.durations.map { seconds($0.minimum) }
+        }
+        .member("avg_seconds", as: .seconds) { $0.durations.map { seconds($0.average) } }
+        .member("max_seconds", as: .seconds) { $0.durations.map { seconds($0.maximum) } }
+        .member("p95_seconds", as: .seconds, "The 95th percentile of the durations.") {
+            $0.durations.map { seconds($0.p95) }
+        }
+
+    private static func seconds(_ duration: Duration) -> Double { (duration.seconds * 1e6).rounded() / 1e6 }
 }
 
 struct ProbeText {
@@ -180,18 +181,5 @@ extension ProbeReport {
             .member("event", .constant("attempt"))
             .member("seq", .integer(from: 1))
             .members(of: ProbeResultDocument.form)
-    }
-
-    static var summary: Form {
-        .document("Summary", "Summary of all attempts of a probe.")
-            .member("event", .constant("summary"))
-            .member("target", .text)
-            .member("sent", .count)
-            .member("answered", .count, "How many succeeded.")
-            .member("loss_percent", .percent)
-            .member("min_seconds", .seconds.orNull, "The shortest duration; `null` without a right answer.")
-            .member("avg_seconds", .seconds.orNull)
-            .member("max_seconds", .seconds.orNull)
-            .member("p95_seconds", .seconds.orNull, "The 95th percentile of the durations.")
     }
 }

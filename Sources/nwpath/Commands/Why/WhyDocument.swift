@@ -6,8 +6,8 @@ internal import OrderedJSON
 internal import PathModel
 
 /// The answer of `nwpath why`, as JSON shows it and as text is rendered from.
-struct WhyDocument: JSONObjectWritable {
-    struct Chain: JSONObjectWritable {
+struct WhyDocument: MemberDeclaring {
+    struct Chain: MemberDeclaring {
         let family: String
         let destination: String
         /// `ok`, `broken`, `unknown` where something may be in the way, or `absent` where the machine does not take part in the family.
@@ -15,44 +15,44 @@ struct WhyDocument: JSONObjectWritable {
         var interface: InterfaceReference?
         let steps: [Step]
 
-        func write(to object: inout JSONObjectWriter) {
-            object.write("family", family)
-            object.write("destination", destination)
-            object.write("verdict", verdict)
-            object.write("interface", interface)
-            object.write("steps", steps)
-        }
+        static let members = Members<Self>.object("The way of one family's packets.")
+            .member("family", as: .family) { $0.family }
+            .member("destination") { $0.destination }
+            .member(
+                "verdict",
+                as: .words("ok", "broken", "unknown", "absent"),
+                "`absent` where the machine does not take part in the family."
+            ) { $0.verdict }
+            .member("interface") { $0.interface }
+            .member("steps") { $0.steps }
     }
 
-    struct Step: JSONObjectWritable {
+    struct Step: MemberDeclaring {
         let element: ExplanationElement
         let verdict: ExplanationStep.Verdict
         /// What holds, or what is in the way.
         let message: String
 
-        func write(to object: inout JSONObjectWriter) {
-            object.write("element", element.rawValue)
-            object.write("verdict", verdict.rawValue)
-            object.write("message", message)
-        }
+        static let members = Members<Self>.object()
+            .member("element", as: .oneOf(ExplanationElement.self)) { $0.element.rawValue }
+            .member("verdict", as: .oneOf(ExplanationStep.Verdict.self)) { $0.verdict.rawValue }
+            .member("message", "What holds, or what is in the way.") { $0.message }
     }
 
     /// The first element that is broken, or may be.
-    struct Fault: JSONObjectWritable {
+    struct Fault: MemberDeclaring {
         let element: ExplanationElement
         let family: String
         let message: String
         var hint: String?
 
-        func write(to object: inout JSONObjectWriter) {
-            object.write("element", element.rawValue)
-            object.write("family", family)
-            object.write("message", message)
-            object.write("hint", hint)
-        }
+        static let members = Members<Self>.object()
+            .member("element", as: .oneOf(ExplanationElement.self)) { $0.element.rawValue }
+            .member("family", as: .family) { $0.family }
+            .member("message") { $0.message }
+            .member("hint", "What to do about it.") { $0.hint }
     }
 
-    let schema = DocumentSchema.name(of: "why")
     let target: String
     /// `ok`, `broken`, or `unknown` where something may be in the way.
     let verdict: String
@@ -61,14 +61,14 @@ struct WhyDocument: JSONObjectWritable {
     var broken: Fault?
     let chains: [Chain]
 
-    func write(to object: inout JSONObjectWriter) {
-        object.write("schema", schema)
-        object.write("target", target)
-        object.write("verdict", verdict)
-        object.write("message", message)
-        object.write("broken", broken)
-        object.write("chains", chains)
-    }
+    static let members = Members<Self>.document("Why", "What the kernel would do with packets to a destination.")
+        .member("target") { $0.target }
+        .member("verdict", as: .words("ok", "broken", "unknown"), "`unknown` where something may be in the way.") {
+            $0.verdict
+        }
+        .member("message", "One sentence for people.") { $0.message }
+        .member("broken", "The first element that is broken, or may be.") { $0.broken }
+        .member("chains") { $0.chains }
 
     /// Sums up explanations for one target.
     ///
@@ -134,52 +134,5 @@ struct WhyDocument: JSONObjectWritable {
         guard !routes.isEmpty else { return "No address to explain" }
         let tested = beyond.map { "; " + $0.clause(on: target == Why.internet ? nil : target, explanations) }
         return "The kernel would send to \(target): \(routes.joined(separator: ", "))" + (tested ?? "")
-    }
-}
-
-// MARK: - Forms
-
-extension WhyDocument {
-    static var form: Form {
-        .document("Why", "What the kernel would do with packets to a destination.")
-            .member("target", .text)
-            .member("verdict", .words("ok", "broken", "unknown"), "`unknown` where something may be in the way.")
-            .member("message", .text, "One sentence for people.")
-            .member("broken", Fault.form.orNull, "The first element that is broken, or may be.")
-            .member("chains", .list(of: Chain.form))
-    }
-}
-
-extension WhyDocument.Chain {
-    static var form: Form {
-        .object("The way of one family's packets.")
-            .member("family", .family)
-            .member("destination", .text)
-            .member(
-                "verdict",
-                .words("ok", "broken", "unknown", "absent"),
-                "`absent` where the machine does not take part in the family."
-            )
-            .member("interface", InterfaceReference.form.orNull)
-            .member("steps", .list(of: WhyDocument.Step.form))
-    }
-}
-
-extension WhyDocument.Step {
-    static var form: Form {
-        .object()
-            .member("element", .oneOf(ExplanationElement.self))
-            .member("verdict", .oneOf(ExplanationStep.Verdict.self))
-            .member("message", .text, "What holds, or what is in the way.")
-    }
-}
-
-extension WhyDocument.Fault {
-    static var form: Form {
-        .object()
-            .member("element", .oneOf(ExplanationElement.self))
-            .member("family", .family)
-            .member("message", .text)
-            .member("hint", .text.orNull, "What to do about it.")
     }
 }
