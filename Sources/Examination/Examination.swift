@@ -19,7 +19,7 @@ public struct ExaminationOrder: Sendable {
     public var isOffline = false
     /// Whether this is one of many: DHCP servers are queried only on a link without an address.
     public var isRepeated = false
-    /// What answered probes a moment ago.
+    /// What answered probes recently.
     package var recent = RecentAnswers()
     /// What carriers did before, where that was recorded; else only what they do meanwhile counts.
     public var carriers: CarrierMemory?

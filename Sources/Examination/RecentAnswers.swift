@@ -3,7 +3,7 @@
 internal import Addressing
 package import Probes
 
-/// What answered probes of the service a moment ago, which an examination therefore does not query again.
+/// What answered probes of the service recently, which an examination therefore does not query again.
 ///
 /// Successes only: what failed is tested once more, since a single failure may be a lost packet.
 package struct RecentAnswers: Sendable {
@@ -16,7 +16,7 @@ package struct RecentAnswers: Sendable {
     /// No answer.
     package init() {}
 
-    /// Reads the states of probes at a time since boot; those whose packets take a route of their own do not count.
+    /// Reads the states of probes at a time since boot; those with a route of their own do not count.
     package init(_ states: [ProbeState], at now: Duration) {
         for state in states where state.definition.route == ProbeRoute() {
             guard let result = state.last, result.isSuccess, let address = result.address,
