@@ -87,8 +87,8 @@ let package = Package(
         // WebSocket, both ends.
         .target(name: "WebSocketWire", dependencies: ["CNettle", "CWslay"]),
 
-        // What is wrong, from what was found out.
-        .target(name: "Diagnosis", dependencies: ["Addressing"]),
+        // What is wrong, from what was found out, and the headline of the machine's connection as a whole.
+        .target(name: "Diagnosis", dependencies: ["Addressing", "PathModel"]),
 
         // Active probes.
         .target(
@@ -107,22 +107,19 @@ let package = Package(
             ]
         ),
 
-        // The machine's way out as a whole.
-        .target(name: "Judgement", dependencies: ["Addressing", "PathModel", "Diagnosis"]),
-
         // What is published, and where it goes.
         .target(
             name: "Documents",
             dependencies: [
                 "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "Traffic", "PathModel", "DNSWire", "MulticastDNS",
-                "Probes", "Diagnosis", "Judgement",
+                "Probes", "Diagnosis",
             ]
         ),
         .target(
             name: "EventHub",
             dependencies: [
                 "Addressing", "OrderedJSON", "LinuxIO", "Traffic", "PathModel", "MulticastDNS", "Probes", "Diagnosis",
-                "Judgement", "Documents", "Spelling",
+                "Documents", "Spelling",
             ]
         ),
         .target(name: "EventLog", dependencies: ["CZlib", "OrderedJSON", "LinuxIO", "EventHub"]),
@@ -146,7 +143,6 @@ let package = Package(
             dependencies: [
                 "CSystemd", "CLinuxShims", "Addressing", "OrderedJSON", "Spelling", "LinuxIO", "Netlink", "Traffic",
                 "PathModel", "Providers", "PathEngine", "DNSWire", "MulticastDNS", "Diagnosis", "Probes", "Examination",
-                "Judgement",
                 "Documents", "EventHub", "EventLog", "Metrics", "StatusServer", "Configuration",
             ]
         ),
@@ -156,7 +152,7 @@ let package = Package(
             name: "nwpath",
             dependencies: [
                 "CCurl", "Addressing", "OrderedJSON", "Spelling", "LinuxIO", "Netlink", "PathModel", "PathEngine",
-                "DNSWire", "MulticastDNS", "Diagnosis", "Probes", "Examination", "Judgement", "Documents", "EventHub",
+                "DNSWire", "MulticastDNS", "Diagnosis", "Probes", "Examination", "Documents", "EventHub",
                 "EventLog", "Configuration", "PathService", "Traffic",
             ]
         ),
@@ -207,7 +203,7 @@ let package = Package(
             name: "DocumentsTests",
             dependencies: [
                 "Documents", "EventHub", "Addressing", "DNSWire", "LinuxIO", "MulticastDNS", "Netlink", "OrderedJSON",
-                "PathModel", "Probes", "Diagnosis", "Judgement", "TestSupport", "Traffic",
+                "PathModel", "Probes", "Diagnosis", "TestSupport", "Traffic",
             ]
         ),
         .testTarget(name: "EventHubTests", dependencies: ["OrderedJSON", "LinuxIO", "EventHub", "TestSupport"]),
@@ -221,8 +217,7 @@ let package = Package(
             dependencies: ["OrderedJSON", "LinuxIO", "EventHub", "EventLog", "EventLogWriter", "TestSupport"],
             exclude: ["Fixtures/examples.jsonl", "Fixtures/check_events.py", "Fixtures/failing.py"]
         ),
-        .testTarget(name: "DiagnosisTests", dependencies: ["Addressing", "Diagnosis"]),
-        .testTarget(name: "JudgementTests", dependencies: ["Addressing", "PathModel", "Diagnosis", "Judgement"]),
+        .testTarget(name: "DiagnosisTests", dependencies: ["Addressing", "PathModel", "Diagnosis"]),
         .testTarget(name: "SpellingTests", dependencies: ["Spelling"]),
         .testTarget(
             name: "ConfigurationTests",
@@ -246,7 +241,7 @@ let package = Package(
             name: "CommandTests",
             dependencies: [
                 "nwpath", "CLinuxShims", "Addressing", "OrderedJSON", "Spelling", "LinuxIO", "Netlink", "PathModel",
-                "PathEngine", "DNSWire", "MulticastDNS", "Diagnosis", "Probes", "Examination", "Judgement", "Documents",
+                "PathEngine", "DNSWire", "MulticastDNS", "Diagnosis", "Probes", "Examination", "Documents",
                 "EventHub", "Metrics", "StatusServer", "Configuration", "TestSupport", "ServiceSupport",
             ]
         ),
@@ -281,7 +276,7 @@ let package = Package(
                 "nwpath",
                 "TestSupport", "ServiceSupport",
                 "DNSWire", "MulticastDNS", "Spelling", "StatusServer",
-                "Diagnosis", "Documents", "Judgement", "Metrics", "Netlink", "PathEngine", "PathModel", "Probes",
+                "Diagnosis", "Documents", "Metrics", "Netlink", "PathEngine", "PathModel", "Probes",
                 "Providers",
             ],
             exclude: ["Fixtures"]

@@ -1,6 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// The answer to a question that may not have been asked.
+/// The result of a check that may not have run.
 ///
 /// A check without an answer never makes a verdict: it is not assessed, and says why.
 public enum Assessment<Value: Hashable & Sendable>: Hashable, Sendable {
@@ -8,7 +8,7 @@ public enum Assessment<Value: Hashable & Sendable>: Hashable, Sendable {
     /// Why nothing is known, such as `needs CAP_NET_RAW`.
     case unknown(because: String)
 
-    /// What was found; `nil` when the question was not answered.
+    /// What was found; `nil` when the check has no result.
     public var value: Value? {
         if case .known(let value) = self { value } else { nil }
     }
@@ -18,6 +18,6 @@ public enum Assessment<Value: Hashable & Sendable>: Hashable, Sendable {
         if case .unknown(let reason) = self { reason } else { nil }
     }
 
-    /// The usual start: nobody asked.
+    /// The initial value: the check has not run.
     public static var notAsked: Assessment { .unknown(because: "not tested") }
 }

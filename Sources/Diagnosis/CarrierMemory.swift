@@ -1,15 +1,15 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// Remembers how often carriers came and went, so that the changes of a minute are known however often somebody looks.
+/// Counts carrier changes of the last minute from the kernel's counters, however often these are read.
 ///
-/// Pure: the kernel's counters and moments in, numbers out.
+/// Pure: counters and times in, numbers out.
 public struct CarrierMemory: Hashable, Sendable {
     /// How far back it reaches.
     public static let window = Duration.seconds(60)
-    /// More changes than these are not told apart.
+    /// The most readings that are kept of an interface.
     private static let most = 64
 
-    /// What a counter showed, from this moment until the next reading.
+    /// The value of a counter from this reading until the next.
     private struct Reading: Hashable {
         let at: Duration
         let count: UInt32
@@ -19,8 +19,8 @@ public struct CarrierMemory: Hashable, Sendable {
 
     public init() {}
 
-    /// Takes the counters of all interfaces by index (`IFLA_CARRIER_CHANGES`); those that are missing are gone.
-    public mutating func note(_ counters: [Int: UInt32], at now: Duration) {
+    /// Records the counters of all interfaces by index (`IFLA_CARRIER_CHANGES`); those that are missing are gone.
+    public mutating func record(_ counters: [Int: UInt32], at now: Duration) {
         readings = readings.filter { counters[$0.key] != nil }
         for (index, count) in counters {
             var known = readings[index] ?? []

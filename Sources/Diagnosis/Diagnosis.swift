@@ -8,11 +8,11 @@ public struct Diagnosis: Hashable, Sendable {
     public let verdicts: [Verdict]
     /// What is worth knowing and is no fault.
     public let notes: [Verdict]
-    /// What looks like a fault and follows from one of ``verdicts``.
+    /// Faults that follow from one of ``verdicts``.
     public let masked: [Masked]
     /// Every layer, from the cable up.
     public let ladder: [Rung]
-    public let blame: Blame
+    public let faultDomain: FaultDomain
 
     public struct Masked: Hashable, Sendable {
         public let verdict: Verdict
@@ -32,7 +32,7 @@ public struct Diagnosis: Hashable, Sendable {
         case faulty([VerdictCode])
         /// Nothing can be said of it because of a root cause below it.
         case hidden(by: VerdictCode)
-        /// It was not looked at.
+        /// It was not examined.
         case notAssessed(because: String)
 
         /// Whether faults of the layer would have been seen.
@@ -53,7 +53,7 @@ public struct Diagnosis: Hashable, Sendable {
         )
         let hidden = faults.map { (fault: $0, cause: graph.cause(of: $0)) }
         let roots = hidden.filter { $0.cause == nil }.map(\.fault).sortedByWeight()
-        // Whoever asks for a destination is told what keeps them from it before what else is wrong.
+        // Where a destination is diagnosed its own faults come first.
         verdicts = roots.filter(\.isOfDestination) + roots.filter { !$0.isOfDestination }
         masked = hidden.compactMap { entry in entry.cause.map { Masked(verdict: entry.fault, cause: $0) } }
         notes = found.filter { $0.severity == .info && !graph.hides($0.code.layer) }
@@ -72,7 +72,7 @@ public struct Diagnosis: Hashable, Sendable {
             }
             return Rung(layer: layer, state: .notAssessed(because: gap))
         }
-        blame = Blame(verdicts, peers: evidence.peers)
+        faultDomain = FaultDomain(verdicts, peers: evidence.peers)
     }
 
     /// The state of a layer; `nil` when it is none of this diagnosis.

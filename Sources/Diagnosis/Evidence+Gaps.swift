@@ -11,8 +11,8 @@ extension Evidence {
             return tried ? nil : sending.lazy.compactMap(\.route.reason).first ?? Self.notAsked
         case .gateway:
             guard !gateways.isEmpty else { return "the path has no gateway" }
-            let asked = gateways.contains { $0.hardwareAddresses.value != nil || $0.answersEcho.value != nil }
-            return asked ? nil : gateways[0].hardwareAddresses.reason
+            let tested = gateways.contains { $0.hardwareAddresses.value != nil || $0.answersEcho.value != nil }
+            return tested ? nil : gateways[0].hardwareAddresses.reason
         case .captive:
             return portal.api.value != nil || !portal.checks.isEmpty ? nil : gaps[.captive] ?? portal.api.reason
         case .wan:
@@ -22,15 +22,15 @@ extension Evidence {
             guard let servers = dns.value else { return dns.reason }
             return servers.isEmpty || servers.contains { $0.isAlive != nil } ? nil : gaps[.dns] ?? Self.notAsked
         case .transport:
-            let asked = reach.flatMap(\.anchors).contains { !$0.ports.isEmpty || $0.datagrams.value != nil }
-            return asked || !transport.packetSizes.isEmpty ? nil : gaps[.transport] ?? Self.noTargets
+            let tested = reach.flatMap(\.anchors).contains { !$0.ports.isEmpty || $0.datagrams.value != nil }
+            return tested || !transport.packetSizes.isEmpty ? nil : gaps[.transport] ?? Self.noTargets
         case .application:
-            let asked = !application.certificates.isEmpty || application.clockOffset.value != nil
-            return asked ? nil : gaps[.application] ?? Self.noTargets
+            let tested = !application.certificates.isEmpty || application.clockOffset.value != nil
+            return tested ? nil : gaps[.application] ?? Self.noTargets
         case .performance:
             if let gap = performance.loadGap { return gap }
-            let asked = !performance.anchors.isEmpty || performance.gateway != nil || performance.load != nil
-            return asked ? nil : gaps[.performance] ?? Self.notAsked
+            let tested = !performance.anchors.isEmpty || performance.gateway != nil || performance.load != nil
+            return tested ? nil : gaps[.performance] ?? Self.notAsked
         case .resolve, .route, .reach, .tcp, .tls, .http, .websocket:
             return destination?.isSound(layer) == true ? nil : destination?.gaps[layer] ?? gaps[layer] ?? Self.notAsked
         }

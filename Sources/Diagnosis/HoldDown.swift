@@ -1,6 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// How long a fault must be seen before it is told, and be gone before it is taken back.
+/// How long a fault must be seen before it is raised, and be gone before it is cleared.
 public struct HoldDown: Hashable, Sendable {
     /// In how many rounds it must be seen.
     public var rounds: Int
@@ -13,7 +13,7 @@ public struct HoldDown: Hashable, Sendable {
 }
 
 extension HoldDown {
-    /// What the kernel tells needs no second look; a lost packet does, unless many connections show the same.
+    /// What the kernel reports needs no second round; a lost packet does, unless many connections show the same.
     public init(for code: VerdictCode, isShownByTraffic: Bool = false) {
         switch code.layer {
         case .gateway where isShownByTraffic, .captive where isShownByTraffic, .wan where isShownByTraffic:

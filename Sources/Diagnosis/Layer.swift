@@ -11,7 +11,7 @@ public enum Layer: String, Hashable, Sendable, CaseIterable, Comparable {
     case gateway
     /// A network that wants a login first.
     case captive
-    /// The way beyond the gateway, by family.
+    /// The path beyond the gateway, by family.
     case wan
     case dns
     /// Ports, UDP and packet sizes.

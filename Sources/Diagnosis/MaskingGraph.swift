@@ -4,7 +4,7 @@ internal import Addressing
 
 /// Knows which faults follow from which.
 ///
-/// Each rule was learnt from a diagnosis that blamed a consequence.
+/// Each rule comes from a diagnosis that reported a consequence as the cause.
 struct MaskingGraph {
     private let faults: [Verdict]
     private let families: Set<AddressFamily>
@@ -106,7 +106,7 @@ struct MaskingGraph {
         return [.routerRogue, .linkMTUTooSmall, .routeWrongGateway, .gatewayARPConflict].contains(cause.code)
     }
 
-    /// What packets that arrive somewhere else look like.
+    /// The faults that follow where packets arrive at another host.
     private static let misdirected: Set<VerdictCode> = [
         .linkLoss, .linkClientIsolation, .mdnsBlocked, .gatewayUnresolved, .gatewayNotForwarding, .wanDown,
         .upstreamBlackhole, .ipv4Broken, .ipv6Broken, .trafficStalled, .trafficDestinationStalled, .dnsUnreachable,
@@ -114,7 +114,7 @@ struct MaskingGraph {
         .transportPortBlocked, .transportUDPBlocked, .targetDown,
     ]
 
-    /// What questions look like whose answers came while the carrier was gone.
+    /// The faults that follow where answers were lost while the carrier was gone.
     private static let interrupted = misdirected.union([
         .linkIsolated, .dnsSlow, .dnsAAAATimeout, .routeAsymmetric, .pmtuBlackhole,
     ])

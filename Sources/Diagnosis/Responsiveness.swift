@@ -4,13 +4,13 @@
 ///
 /// Source: the classes of draft-ietf-ippm-responsiveness-08.
 public enum Responsiveness: String, Hashable, Sendable, CaseIterable {
-    /// A round trip takes more than 200 ms.
+    /// Round trips above 200 ms.
     case poor
-    /// A round trip takes more than 60 ms.
+    /// Round trips above 60 ms.
     case fair
-    /// A round trip takes more than 10 ms.
+    /// Round trips above 10 ms.
     case good
-    /// A round trip takes no more than 10 ms.
+    /// Round trips of up to 10 ms.
     case excellent
 
     public init(_ roundTripsPerMinute: Int) {

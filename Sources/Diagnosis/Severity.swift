@@ -17,9 +17,9 @@ public enum Severity: String, Hashable, Sendable, CaseIterable, Comparable {
 }
 
 public enum Confidence: String, Hashable, Sendable, CaseIterable {
-    /// The kernel says so, or somebody answered in a way that has one meaning.
+    /// The kernel reports it, or an answer has one meaning only.
     case certain
-    /// Several askers or targets agree.
+    /// Several checks or targets agree.
     case likely
     /// One silent target, which may have reasons of its own.
     case possible

@@ -2,7 +2,7 @@
 
 public import Addressing
 
-/// What a diagnosis may ask beyond the own link; what is missing here is not asked and not judged.
+/// What a diagnosis may test beyond the own link; what is missing here is not tested and not assessed.
 public struct Targets: Hashable, Sendable {
     /// Hosts that normally answer, best two or more in different networks.
     public var anchors: [Anchor] = []
@@ -13,7 +13,7 @@ public struct Targets: Hashable, Sendable {
     public var httpsPort: UInt16 = 443
     /// Where anchors send datagrams back; `nil` when they do not.
     public var echoPort: UInt16?
-    /// Whether anchors answer the challenge of a request, which somebody on the way could not know of.
+    /// Whether anchors answer the challenge of a request, which no router on the path could know.
     public var answersChallenge = true
     public var names = Names()
     public var timeServers: [IPAddress] = []
@@ -64,7 +64,7 @@ public struct Targets: Hashable, Sendable {
     public struct Load: Hashable, Sendable {
         /// The URL of a large page.
         public var download: String?
-        /// The URL of a page that takes whatever is posted.
+        /// The URL of a page that accepts any POST.
         public var upload: String?
         /// The URL of a small page.
         public var small: String?
@@ -77,7 +77,7 @@ public struct Targets: Hashable, Sendable {
     /// Well-known hosts of four operators, for machines whose operator named none.
     ///
     /// The first two are name servers that answer echo requests and TLS under addresses that do not change; the others
-    /// serve the page that browsers ask for when they look for a portal.
+    /// serve the page that browsers load to detect a portal.
     public static var publicDefaults: Targets {
         var targets = Targets()
         targets.anchors = [

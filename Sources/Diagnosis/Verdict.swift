@@ -9,7 +9,7 @@ public struct Verdict: Hashable, Sendable {
     public var confidence: Confidence
     /// The family it is about; `nil` for both or neither.
     public var family: AddressFamily?
-    /// The interface, address or name it is about, which tells it from another one of the same code.
+    /// The interface, address or name it is about, which distinguishes it from others of its code.
     public var subject: String?
     /// What, where, the measured value, and what still works; one sentence without a full stop.
     public var say: String

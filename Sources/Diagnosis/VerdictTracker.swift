@@ -2,9 +2,9 @@
 
 public import Addressing
 
-/// Turns rounds of diagnosis into verdicts that are raised and cleared, each after its ``HoldDown``.
+/// Raises and clears verdicts by rounds of diagnosis, each after its ``HoldDown``.
 ///
-/// Pure: rounds and moments in, changes out.
+/// Pure: rounds and times in, changes out.
 public struct VerdictTracker: Hashable, Sendable {
     public struct Standing: Hashable, Sendable {
         /// The verdict, with the values of the last round that saw it.
@@ -20,13 +20,13 @@ public struct VerdictTracker: Hashable, Sendable {
     }
 
     public enum Change: Hashable, Sendable {
-        /// A fault is certain enough to be told.
+        /// A fault is certain enough to be reported.
         case raised(Standing)
         /// It is over, or explained by another one.
         case cleared(Standing)
     }
 
-    /// What tells one verdict from another.
+    /// What distinguishes verdicts.
     public struct Key: Hashable, Sendable {
         public let code: VerdictCode
         let family: AddressFamily?
@@ -85,13 +85,13 @@ public struct VerdictTracker: Hashable, Sendable {
         records.keys.filter { !$0.code.isOfCounters }.flatMap { drop($0) }
     }
 
-    /// Takes the diagnosis of one round.
+    /// Applies the diagnosis of one round.
     /// - Parameters:
     ///   - diagnosis: What the round found.
     ///   - now: When it ended.
     ///   - stalled: The families whose connections are unanswered on their whole path.
     /// - Returns: What changed, causes before what they explain.
-    public mutating func take(
+    public mutating func apply(
         _ diagnosis: Diagnosis,
         at now: Duration,
         stalled: Set<AddressFamily> = []
@@ -105,23 +105,23 @@ public struct VerdictTracker: Hashable, Sendable {
         }
         let masked = Set(diagnosis.masked.map { Key($0.verdict) })
         var changes: [Change] = []
-        // Worst first, so that a cause is raised before what it hides is looked at.
+        // Worst first, so that a cause is raised before what it hides is evaluated.
         for verdict in records.values.map(\.verdict).sortedByWeight() {
             let key = Key(verdict)
             guard !key.code.isOfCounters, let state = diagnosis.state(of: verdict.code.layer) else { continue }
             switch state {
             case _ where masked.contains(key): changes += drop(key)
             case .hidden(let cause) where seen[key] == nil:
-                // A cause that is not certain yet takes nothing back.
+                // A cause that is not certain yet clears nothing.
                 if records.values.contains(where: { $0.isRaised && $0.verdict.code == cause }) { changes += drop(key) }
-            // A layer that could not be looked at says nothing about its faults, but for those that connections show.
+            // A layer that was not assessed says nothing about its faults, but for those that connections show.
             case .notAssessed where seen[key] == nil && !key.code.isOfTraffic: continue
             default:
                 let isShown =
                     verdict.severity == .broken && !stalled.isEmpty
                     && (verdict.family.map(stalled.contains) ?? true)
                 let holdDown = HoldDown(for: key.code, isShownByTraffic: isShown)
-                changes += take(key, isSeen: seen[key] != nil, holdDown, at: now)
+                changes += record(key, isSeen: seen[key] != nil, holdDown, at: now)
             }
         }
         return changes.filter(\.isRaised) + changes.filter { !$0.isRaised }
@@ -133,7 +133,7 @@ public struct VerdictTracker: Hashable, Sendable {
         return [.cleared(record.standing)]
     }
 
-    private mutating func take(_ key: Key, isSeen: Bool, _ holdDown: HoldDown, at now: Duration) -> [Change] {
+    private mutating func record(_ key: Key, isSeen: Bool, _ holdDown: HoldDown, at now: Duration) -> [Change] {
         guard var record = records[key] else { return [] }
         record.rounds.append(isSeen)
         record.rounds = Array(record.rounds.suffix(max(holdDown.window, holdDown.goodRounds)))

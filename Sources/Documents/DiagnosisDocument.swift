@@ -30,7 +30,7 @@ public struct DiagnosisDocument: MemberDeclaring, Equatable, Sendable {
         .member("masked", "What follows from one of the verdicts.") { $0.masked }
         .member("ladder", "Every layer, from the cable up; empty before the first round.") { $0.ladder }
         .member("severity", as: .oneOf(Severity.self), "The worst severity; `null` without verdicts.") { $0.severity }
-        .member("blame", as: .oneOf(Blame.self)) { $0.blame }
+        .member("blame", as: .oneOf(FaultDomain.self)) { $0.blame }
         .member("path") { $0.path }
         .member(
             "targets",
@@ -70,7 +70,7 @@ public struct DiagnosisDocument: MemberDeclaring, Equatable, Sendable {
 
     private init() {
         (verdicts, info, masked, ladder) = ([], [], [], [])
-        (blame, path, targets, complete) = (Blame.nobody.rawValue, DiagnosedPath(Evidence()), "none", false)
+        (blame, path, targets, complete) = (FaultDomain.nobody.rawValue, DiagnosedPath(Evidence()), "none", false)
         (durationSeconds, bytes, sentBytes, receivedBytes) = (0, 0, 0, 0)
     }
 
@@ -96,7 +96,7 @@ public struct DiagnosisDocument: MemberDeclaring, Equatable, Sendable {
         info = diagnosis.notes.map { VerdictDocument($0, since: since($0)) }
         masked = diagnosis.masked.map(MaskedDocument.init)
         ladder = diagnosis.ladder.map(RungDocument.init)
-        blame = diagnosis.blame.rawValue
+        blame = diagnosis.faultDomain.rawValue
         self.path = path
         self.targets = targets
         self.destination = destination
@@ -257,5 +257,3 @@ public struct RungDocument: MemberDeclaring, Equatable, Sendable {
         }
     }
 }
-
-// MARK: - Forms

@@ -1,6 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-public import Judgement
+public import Diagnosis
 public import LinuxIO
 public import OrderedJSON
 public import PathModel

@@ -154,7 +154,7 @@ public final class Examination: Cancelable {
     /// A destination that works needs no explanation.
     private func explainDestination() {
         guard let destination = state.evidence.destination else { return end(isComplete: true) }
-        let faults = Judge().judge(state.evidence).verdicts
+        let faults = RuleEvaluator().evaluate(state.evidence).verdicts
         let isOwn = destination.isGenuine && faults.allSatisfy { $0.code.layer >= .http }
         guard destination.mayBeForged || !faults.isEmpty && !isOwn else { return end(isComplete: true) }
         state.evidence.isNetworkExamined = true

@@ -61,7 +61,7 @@ extension Daemon {
         store.host = name
         store.invalidate()
         services?.take(hostName: name)
-        server.documentsChanged()
+        publishAnswers()
     }
 
     private func apply(_ new: Configuration) {
@@ -72,7 +72,7 @@ extension Daemon {
         engine.apply(new.engineSettings)
         services?.setInterfaces(new.multicastInterfaces(of: engine.core))
         services?.takeSettings()
-        probes.take(new)
+        probes.apply(new)
         diagnosis.apply(new)
         traffic.apply(isEnabled: new.traffic.isEnabled)
         publishAnswers()

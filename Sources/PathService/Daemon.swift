@@ -33,12 +33,12 @@ public final class Daemon {
     let system: PathSystem
     var engine: PathEngine { system.engine }
     /// `nil` without multicast DNS.
-    let services: ServiceWatch?
-    let probes: ProbeWatch
+    let services: ServiceDiscovery?
+    let probes: ProbeService
     let diagnosis: DiagnosisService
     let traffic: TrafficMonitor
     let linkHealth: LinkHealthMonitor
-    let headline: HeadlineWatch
+    let headline: HeadlineService
     let store: DocumentStore
     let source: StatusSource
     private let registry: MetricRegistry
@@ -99,12 +99,19 @@ public final class Daemon {
         self.settings = settings
         services =
             configuration.mdns.isEnabled
-            ? ServiceWatch(settings, hub: hub, loop: loop, clock: clock, hostName: host) : nil
-        probes = ProbeWatch(engine, loop: loop, hub: hub, clock: clock, stateDirectory: configuration.stateDirectory)
+            ? ServiceDiscovery(settings, hub: hub, loop: loop, clock: clock, hostName: host) : nil
+        probes = ProbeService(engine, loop: loop, hub: hub, clock: clock, stateDirectory: configuration.stateDirectory)
         diagnosis = DiagnosisService(engine, loop: loop, hub: hub, clock: clock)
         traffic = TrafficMonitor(engine, loop: loop, hub: hub, recorder: recorder)
         linkHealth = LinkHealthMonitor(system, loop: loop)
-        headline = HeadlineWatch(engine, hub: hub, probes: probes, diagnosis: diagnosis, hostName: hostName, loop: loop)
+        headline = HeadlineService(
+            engine,
+            hub: hub,
+            probes: probes,
+            diagnosis: diagnosis,
+            hostName: hostName,
+            loop: loop
+        )
         registry = MetricRegistry()
         parts = DaemonParts(registry: registry)
         store = DocumentStore(
@@ -124,7 +131,7 @@ public final class Daemon {
             configurationSchema: { [paths = options.paths] in JSONValue(Configuration.schema(paths: paths)) }
         )
         worker = Worker(loop: loop)
-        index = HistoryIndex(worker: Worker(loop: loop))
+        index = HistoryIndex(loop: loop)
         updates = UpdatePublisher(hub: hub)
         source = StatusSource(
             hub: hub,
@@ -160,7 +167,7 @@ public final class Daemon {
     public func start(onStopped: @escaping () -> Void) throws(ServiceError) {
         self.onStopped = onStopped
         hub.addSink { [unowned self] event in deliver(event) }
-        headline.onJudgement = { [manager] headline in manager.show(headline.sentence) }
+        headline.onEvaluation = { [manager] headline in manager.show(headline.sentence) }
         if JournalSocket.isStandardError(options.environment) {
             let journal = JournalSocket()
             hub.addSink { event in journal.take(event) }
@@ -181,7 +188,8 @@ public final class Daemon {
         options.report("event log: \(configuration.log.file)")
         if let page { options.report("status page: \(page)") }
         if let warning = server.warning { options.report(warning) }
-        options.report(headline.judge().headline.sentence)
+        headline.reevaluate()
+        options.report(headline.current.headline.sentence)
         manager.start(on: loop)
         // By then the census has run once: what stays resident is what an idle daemon uses.
         releaseTimer = loop.schedule(after: .seconds(10)) { try? ProgramText.release() }
@@ -200,7 +208,7 @@ public final class Daemon {
         parts.start(hostName) { $0.start { [unowned self] name in take(hostName: name) } }
         publishStart()
         // The first headline knows which results are to come.
-        probes.take(configuration)
+        probes.apply(configuration)
         try parts.start(system) { system throws(ServiceError) in
             do throws(NetlinkError) {
                 try system.start { [unowned self] event in hear(event) }
@@ -212,7 +220,7 @@ public final class Daemon {
         parts.add(settings)
         parts.start(probes) { probes in
             probes.start { [unowned self] in
-                diagnosis.probeChanged()
+                diagnosis.probeChanged(isReported: $0)
             } onResult: { [unowned self] in
                 publishAnswers()
             }
@@ -311,6 +319,7 @@ public final class Daemon {
         case .update(let update): take(update)
         case .notices(let batch):
             traffic.receive(batch)
+            if batch.concernsConnections { headline.reevaluateSoon() }
             if configuration.minimumSeverity == .debug { updates.publish(batch) }
         case .links: services?.setInterfaces(configuration.multicastInterfaces(of: engine.core))
         case .resync(let duration, let found):
@@ -326,13 +335,13 @@ public final class Daemon {
             // Where it is refused, the socket's own error is told.
             try? RuntimeDirectories().prepareSockets(of: configuration)
             for line in server.renewSockets() { options.report(line) }
-            headline.judge()
+            headline.reevaluate()
             // A part that fell silent since then is no event, but a problem.
             server.documentsChanged()
         }
     }
 
-    /// Tells an update and passes it on, one after the other: a request that is served in between may cause the next.
+    /// Publishes updates and passes them on, one after the other: a request that is served in between may cause the next.
     private func take(_ update: EngineUpdate) {
         waiting.append(update)
         guard waiting.count == 1 else { return }
@@ -340,16 +349,16 @@ public final class Daemon {
             let cause = updates.publish(update)
             services?.record(update, cause: cause)
             counters.observe(update, at: clock)
-            probes.take(update)
-            diagnosis.take(update)
-            headline.judge()
+            probes.apply(update)
+            diagnosis.apply(update)
+            headline.reevaluate()
             waiting.removeFirst()
         }
     }
 
-    /// Judges what was asked, and shows it.
+    /// Re-evaluates the headline after a result of a probe, a diagnosis or a reading, and wakes long polls.
     func publishAnswers() {
-        headline.judge()
+        headline.reevaluate()
         server.documentsChanged()
     }
 

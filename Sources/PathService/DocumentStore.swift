@@ -3,7 +3,7 @@
 internal import Documents
 internal import EventHub
 internal import EventLog
-internal import Judgement
+internal import Diagnosis
 internal import LinuxIO
 internal import MulticastDNS
 internal import Netlink
@@ -23,7 +23,7 @@ final class DocumentStore {
     private let hub: EventHub
     private let engine: PathEngine
     /// The services of the neighbourhood; `nil` without a census.
-    let services: ServiceWatch?
+    let services: ServiceDiscovery?
     let clock: any TimeSource
     private let daemon: OverviewDocument.Daemon
     /// The machine's name.
@@ -33,9 +33,9 @@ final class DocumentStore {
     private var hostChanges = 0
     private let parts: DaemonParts
     /// The way out as a whole.
-    private let headline: HeadlineWatch
+    private let headline: HeadlineService
     /// The active probes; their results are no events, so their documents count them in their tags.
-    let probes: ProbeWatch
+    let probes: ProbeService
     private var probeRevision: UInt64 = 0
     let diagnosis: DiagnosisService
     private var diagnosisRevision: UInt64 = 0
@@ -74,12 +74,12 @@ final class DocumentStore {
         hub: EventHub,
         engine: PathEngine,
         parts: DaemonParts,
-        services: ServiceWatch?,
-        probes: ProbeWatch,
+        services: ServiceDiscovery?,
+        probes: ProbeService,
         diagnosis: DiagnosisService,
         traffic: TrafficMonitor,
         linkHealth: LinkHealthMonitor,
-        headline: HeadlineWatch,
+        headline: HeadlineService,
         clock: any TimeSource,
         daemon: OverviewDocument.Daemon,
         host: String,
@@ -155,14 +155,14 @@ final class DocumentStore {
             guard monitor == MonitorPolicy.standardName else {
                 return isSatisfied ? BadgeState("satisfied", .good) : BadgeState("unsatisfied", .bad)
             }
-            let state = headline.judge().headline.state
+            let state = headline.current.headline.state
             let levels: [Headline.Level: BadgeState.Level] = [.good: .good, .untested: .untested, .worse: .worse]
             return BadgeState(state.word, levels[state.level] ?? .bad)
         }
     }
 
     private var untold: Untold {
-        let (headline, since) = headline.judge()
+        let (headline, since) = headline.current
         return Untold(
             problems: parts.problems,
             headline: headline,

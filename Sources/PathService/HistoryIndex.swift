@@ -21,6 +21,9 @@ final class HistoryIndex {
     private(set) var reading = Reading.complete
     private let worker: Worker
     private let clock: any TimeSource
+    private let loop: EventLoop
+    private let retryInterval: Duration
+    private var retryTimer: EventLoop.Timer?
     private var past = MarkList(capacity: capacity)
     private var present = MarkList(capacity: capacity)
     /// The relation of the two clocks at the last event of this run.
@@ -28,9 +31,17 @@ final class HistoryIndex {
     private var source: (log: String, outages: String?, end: EventPosition)?
     private var ticket: Worker.Ticket?
 
-    init(worker: Worker, clock: any TimeSource = KernelClock()) {
-        self.worker = worker
+    /// Prepares to read; what cannot be read is read again after `retryInterval`.
+    init(
+        loop: EventLoop,
+        worker: Worker? = nil,
+        clock: any TimeSource = KernelClock(),
+        retryInterval: Duration = .seconds(10)
+    ) {
+        self.loop = loop
+        self.worker = worker ?? Worker(loop: loop)
         self.clock = clock
+        self.retryInterval = retryInterval
     }
 
     /// Begins to read the records up to `end`, which earlier runs wrote; records of another stream are all theirs.
@@ -38,11 +49,6 @@ final class HistoryIndex {
         guard let end else { return }
         source = (path, outages, end)
         read()
-    }
-
-    /// Begins again to read what could not be read.
-    func retry() {
-        if case .failed = reading { read() }
     }
 
     private func read() {
@@ -53,7 +59,15 @@ final class HistoryIndex {
             }
             reading = .underWay
         } catch {
-            reading = .failed(reason: "cannot create a thread")
+            fail("cannot create a thread")
+        }
+    }
+
+    private func fail(_ reason: String) {
+        reading = .failed(reason: reason)
+        retryTimer = loop.schedule(after: retryInterval) { [weak self] in
+            self?.retryTimer = nil
+            self?.read()
         }
     }
 
@@ -62,7 +76,7 @@ final class HistoryIndex {
         case .success(let marks):
             past = marks
             reading = .complete
-        case .failure(let error): reading = .failed(reason: "\(error)")
+        case .failure(let error): fail("\(error)")
         }
     }
 
@@ -99,16 +113,21 @@ final class HistoryIndex {
             history.take(.stopped(last))
         }
         for mark in marks { history.take(mark) }
-        if let jump = self.step() {
-            present.append(.stepped(by: jump, at: clock.wall))
-            history.take(.stepped(by: jump, at: clock.wall))
+        // The next event records it.
+        var calendar = calendar
+        if let step = calendar?.observe(wall: clock.wall, boot: clock.boot) {
+            history.take(.stepped(by: step, at: clock.wall))
         }
         return history
     }
 
-    func stop() { ticket?.cancel() }
+    func stop() {
+        ticket?.cancel()
+        if let retryTimer { loop.cancel(retryTimer) }
+        retryTimer = nil
+    }
 
-    /// By how much the calendar was stepped since this was asked last.
+    /// By how much the calendar was stepped since the last record.
     private func step() -> Duration? {
         let (wall, boot) = (clock.wall, clock.boot)
         guard calendar != nil else {

@@ -111,9 +111,7 @@ final class StatusSource: StatusProviding {
         switch reading {
         case .complete: break
         case .underWay: throw Self.unread("is still being read")
-        case .failed(let reason):
-            index.retry()
-            throw Self.unread("could not be read (\(reason)) and is read again")
+        case .failed(let reason): throw Self.unread("could not be read (\(reason)) and is read again")
         }
         let (monitor, state): (String?, OutageHistory.State) =
             switch request.subject {

@@ -1,6 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-import Judgement
+import Diagnosis
 import LinuxIO
 import OrderedJSON
 import TestSupport

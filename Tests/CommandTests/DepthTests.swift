@@ -99,7 +99,7 @@ private struct Row {
         let evidence = try await row.examine()
         #expect(evidence.transport.packetSizes.count == 2)
         #expect(evidence.transport.packetSizes.allSatisfy { $0.largest == 1400 && $0.isAnnounced })
-        let diagnosis = Judge().judge(evidence)
+        let diagnosis = RuleEvaluator().evaluate(evidence)
         #expect(!diagnosis.verdicts.map(\.code).contains(.pmtuBlackhole))
         #expect(diagnosis.notes.map(\.code).contains(.pmtuReduced))
     }
@@ -113,7 +113,7 @@ private struct Row {
             #expect((1393...1400).contains(size.largest) && !size.isAnnounced)
             #expect(size.transferStalls == .notAsked)
         }
-        #expect(!Judge().judge(evidence).notes.map(\.code).contains(.pmtuReduced))
+        #expect(!RuleEvaluator().evaluate(evidence).notes.map(\.code).contains(.pmtuReduced))
     }
 
     @Test func `where packets vanish beyond the gateway, it is known how far they came`() async throws {
@@ -125,7 +125,7 @@ private struct Row {
         #expect(evidence.gateways.allSatisfy { $0.answersHopLimit == .known(true) })
         #expect(evidence.transport.packetSizes.isEmpty && evidence.performance.anchors.isEmpty)
         #expect(evidence.gaps[.performance] == "no host beyond the gateway replies")
-        #expect(Judge().judge(evidence).verdicts.map(\.code).contains(.wanDown))
+        #expect(RuleEvaluator().evaluate(evidence).verdicts.map(\.code).contains(.wanDown))
     }
 
     @Test func `a router that is found and says nothing forwards nothing`() async throws {
@@ -133,7 +133,7 @@ private struct Row {
         try row.filter("prerouting", [Row.neighbors, "drop"])
         let evidence = try await row.examine()
         #expect(evidence.gateways.allSatisfy { $0.answersHopLimit == .known(false) && $0.answersEcho == .known(false) })
-        let verdicts = Judge().judge(evidence).verdicts
+        let verdicts = RuleEvaluator().evaluate(evidence).verdicts
         #expect(verdicts.map(\.code).filter { $0.layer == .gateway } == [.gatewayNotForwarding])
         #expect(verdicts.first { $0.code == .gatewayNotForwarding }?.family == nil)
     }
@@ -151,7 +151,7 @@ private struct Row {
         #expect(
             sending.tunnel == .init(interface: "tun0", device: "eth0", answers: false, answersAround: true)
         )
-        #expect(Judge().judge(evidence).verdicts.map(\.code).contains(.routeDeadTunnel))
+        #expect(RuleEvaluator().evaluate(evidence).verdicts.map(\.code).contains(.routeDeadTunnel))
         try row.filter("forward", ["drop"])
         let dead = try #require(try await row.examine().sending.first { $0.family == .ipv4 }?.tunnel)
         #expect(!dead.answersAround)
@@ -170,7 +170,7 @@ private struct Row {
                 true, true, false,
             ]
         )
-        #expect(Judge().judge(stray).verdicts.map(\.code).contains(.routeAsymmetric))
+        #expect(RuleEvaluator().evaluate(stray).verdicts.map(\.code).contains(.routeAsymmetric))
         #expect(stray.sending.first { $0.family == .ipv6 }?.sources.isEmpty == true)
     }
 
@@ -184,7 +184,7 @@ private struct Row {
         ])
         let alone = try await row.examine()
         #expect(alone.sending.first { $0.family == .ipv4 }?.sources.isEmpty == true)
-        #expect(!Judge().judge(alone).verdicts.map(\.code).contains(.routeAsymmetric))
+        #expect(!RuleEvaluator().evaluate(alone).verdicts.map(\.code).contains(.routeAsymmetric))
         // With a router of its own it is a second line, whose packets leave by the first one.
         try Namespace.current.ip("route add default via 203.0.113.1 dev eth9 metric 700")
         let second = try await row.examine()
@@ -206,7 +206,7 @@ private struct Row {
         let train = try #require(evidence.performance.anchors.first)
         #expect(train.received < train.sent && train.received > 0)
         #expect(evidence.performance.gateway?.received == 80)
-        #expect(Judge().judge(evidence).verdicts.map(\.code).contains(.performanceLoss))
+        #expect(RuleEvaluator().evaluate(evidence).verdicts.map(\.code).contains(.performanceLoss))
     }
 
     @Test func `a time server tells how far the clock is off`() async throws {
@@ -227,7 +227,7 @@ private struct Row {
         let evidence = try await row.examine()
         let offset = try #require(evidence.application.clockOffset.value)
         #expect(offset < .seconds(-490) && offset > .seconds(-510) && evidence.transport.timeAnswers == .known(true))
-        #expect(Judge().judge(evidence).verdicts.map(\.code).contains(.clockSkew))
+        #expect(RuleEvaluator().evaluate(evidence).verdicts.map(\.code).contains(.clockSkew))
         server.signal(9)
     }
 
@@ -237,7 +237,7 @@ private struct Row {
         let evidence = try await row.examine()
         #expect(evidence.application.clockOffset == .unknown(because: "no time server answers"))
         #expect(evidence.transport.timeAnswers == .known(false))
-        #expect(!Judge().judge(evidence).verdicts.map(\.code).contains(.clockSkew))
+        #expect(!RuleEvaluator().evaluate(evidence).verdicts.map(\.code).contains(.clockSkew))
     }
 
     /// Runs a program on the router until the value goes.
@@ -268,7 +268,7 @@ private struct Row {
         #expect(offers.map(\.server) == [.v4(0xC000_0202), .v4(0xC000_0209)])
         // The one in use is asked as a gateway; the other one is not there.
         #expect(offers.map(\.routerAnswers) == [.notAsked, .known(false)])
-        #expect(Judge().judge(evidence).verdicts.map(\.code).contains(.dhcpRogue))
+        #expect(RuleEvaluator().evaluate(evidence).verdicts.map(\.code).contains(.dhcpRogue))
         row.order.isRepeated = true
         let again = try await row.examine()
         #expect(again.links.first?.dhcp == .notAsked && again.links.first?.routers == .notAsked)

@@ -99,7 +99,7 @@ private struct Pair {
         await loop.eventually(within: .seconds(60), "the end of the examination") { result != nil }
         withExtendedLifetime(examination) {}
         let evidence = try #require(result).evidence
-        let codes = Judge().judge(evidence).verdicts.map(\.code).filter { $0.layer > .performance }
+        let codes = RuleEvaluator().evaluate(evidence).verdicts.map(\.code).filter { $0.layer > .performance }
         return (evidence, codes)
     }
 

@@ -70,7 +70,7 @@ private struct Cable {
         let result = try await cable.examine { try cable.far.ip("link set eth1 up") }
         let link = try #require(result.evidence.links.first)
         #expect(link.hasCarrier && link.carrierChanges == 1 && link.window >= .seconds(1))
-        #expect(!Judge().judge(result.evidence).verdicts.map(\.code).contains(.linkNoCarrier))
+        #expect(!RuleEvaluator().evaluate(result.evidence).verdicts.map(\.code).contains(.linkNoCarrier))
     }
 
     @Test func `one that stays away is gone, and rounds that come again do not wait`() async throws {
@@ -80,11 +80,11 @@ private struct Cable {
             (try? LiveKernel().links().values.first { $0.name == "eth0" })?.carrier == false
         }
         let waited = try await cable.examine()
-        #expect(Judge().judge(waited.evidence).verdicts.map(\.code) == [.linkNoCarrier])
+        #expect(RuleEvaluator().evaluate(waited.evidence).verdicts.map(\.code) == [.linkNoCarrier])
         #expect(waited.duration >= .seconds(1))
         cable.order.isRepeated = true
         let again = try await cable.examine()
-        #expect(Judge().judge(again.evidence).verdicts.map(\.code) == [.linkNoCarrier])
+        #expect(RuleEvaluator().evaluate(again.evidence).verdicts.map(\.code) == [.linkNoCarrier])
         #expect(again.duration < .seconds(1))
     }
 
@@ -93,12 +93,12 @@ private struct Cable {
         for word in ["down", "up", "down", "up"] { try cable.far.ip("link set eth1 \(word)") }
         let link = try #require(try LiveKernel().links().values.first { $0.name == "eth0" })
         var memory = CarrierMemory()
-        memory.note([link.index: link.carrierChanges - 4], at: Namespace.current.loop.clock.boot)
+        memory.record([link.index: link.carrierChanges - 4], at: Namespace.current.loop.clock.boot)
         cable.order.carriers = memory
         cable.order.isOffline = true
         let evidence = try await cable.examine().evidence
         #expect(evidence.links.first?.carrierChanges == 4 && evidence.links.first?.window == CarrierMemory.window)
-        #expect(Judge().judge(evidence).verdicts.map(\.code).contains(.linkFlapping))
+        #expect(RuleEvaluator().evaluate(evidence).verdicts.map(\.code).contains(.linkFlapping))
     }
 }
 
@@ -164,7 +164,7 @@ private struct Cable {
         let evidence = try await cable.examine().evidence
         #expect(evidence.peers.map(\.answersUnicast) == [.known(true), .known(false)])
         #expect(evidence.peers.map(\.answersMulticast) == [.known(!isFiltered), .known(false)])
-        #expect(Judge().judge(evidence).verdicts.map(\.code).contains(.mdnsBlocked) == isFiltered)
+        #expect(RuleEvaluator().evaluate(evidence).verdicts.map(\.code).contains(.mdnsBlocked) == isFiltered)
         withExtendedLifetime(program) {}
     }
 
@@ -181,7 +181,7 @@ private struct Cable {
         let evidence = try await cable.examine().evidence
         #expect(evidence.peers.map(\.isDiscovered) == (isRepeated ? [] : [true, true]))
         #expect(evidence.peers.compactMap(\.answers.value) == (isRepeated ? [] : [true]))
-        let verdicts = Judge().judge(evidence).verdicts
+        let verdicts = RuleEvaluator().evaluate(evidence).verdicts
         #expect(verdicts.map(\.code) == [.gatewayUnresolved])
         #expect(verdicts.first?.say.hasSuffix(" while other hosts do") == !isRepeated)
         let gone = try await cable.examine { try cable.far.ip("link set eth1 down") }.evidence.peers
@@ -217,7 +217,7 @@ private struct Cable {
             #expect(isLost && asked.textByStream == .silent)
         }
         // Without a route to the Internet it is a consequence.
-        let hidden = Judge().judge(evidence).masked.map(\.verdict.code)
+        let hidden = RuleEvaluator().evaluate(evidence).masked.map(\.verdict.code)
         #expect(hidden.contains(.dnsTCPBlocked) == isLost)
         withExtendedLifetime(server) {}
     }

@@ -7,7 +7,7 @@ import Testing
     /// The memory of one interface whose counter showed these numbers at these seconds.
     private static func memory(_ readings: [(at: Int, count: UInt32)]) -> CarrierMemory {
         var memory = CarrierMemory()
-        for reading in readings { memory.note([2: reading.count], at: .seconds(reading.at)) }
+        for reading in readings { memory.record([2: reading.count], at: .seconds(reading.at)) }
         return memory
     }
 
@@ -29,7 +29,7 @@ import Testing
 
     @Test func `an interface that went and came back with its number starts anew`() {
         var memory = Self.memory([(0, 8)])
-        memory.note([:], at: .seconds(1))
+        memory.record([:], at: .seconds(1))
         #expect(memory == CarrierMemory())
         #expect(Self.memory([(0, 8), (1, 2)]).changes(of: 2, upTo: 3, at: .seconds(2)) == 1)
         #expect(Self.memory([(0, 8)]).changes(of: 2, upTo: 3, at: .seconds(2)) == 0)

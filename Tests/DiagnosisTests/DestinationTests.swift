@@ -39,7 +39,7 @@ enum Working {
         var evidence = Evidence()
         evidence.isNetworkExamined = false
         evidence.destination = destination(service, change)
-        return Judge().judge(evidence)
+        return RuleEvaluator().evaluate(evidence)
     }
 
     /// What a judge says of a destination that is silent in a network that `change` breaks.
@@ -242,7 +242,7 @@ private let talking: [Broken] = [
         #expect(verdict.severity == (broken.code == .destinationPartlySilent ? .degraded : .broken))
         #expect(diagnosis.state(broken.code.layer) == .faulty([broken.code]))
         let isOwn = broken.code.layer == .route || broken.code == .destinationBlocked
-        #expect(diagnosis.blame == (isOwn ? .me : .destination))
+        #expect(diagnosis.faultDomain == (isOwn ? .me : .destination))
     }
 
     @Test func `every code of a destination is spoken here`() {
@@ -272,7 +272,7 @@ private let talking: [Broken] = [
             }
         }
         #expect(diagnosis.ladder.map(\.layer) == layers)
-        #expect(diagnosis.ladder.allSatisfy { $0.state == .sound } && diagnosis.blame == .nobody)
+        #expect(diagnosis.ladder.allSatisfy { $0.state == .sound } && diagnosis.faultDomain == .nobody)
         let literal = Working.judged(service) { $0.lookup = nil }
         #expect(literal.ladder.map(\.layer).first == .route)
     }
@@ -371,7 +371,7 @@ private let explainingSteps: [Explained] = [
 @Suite struct DestinationMaskingTests {
     @Test func `where the network is in order, the destination is to blame`() {
         let diagnosis = Working.masked()
-        #expect(diagnosis.codes == [.destinationSilent] && diagnosis.blame == .destination)
+        #expect(diagnosis.codes == [.destinationSilent] && diagnosis.faultDomain == .destination)
         #expect(diagnosis.verdicts.first?.say.hasSuffix("; other hosts do answer") == true)
         #expect(diagnosis.ladder.count == Layer.ofNetwork.count + 6)
         #expect(diagnosis.state(.gateway) == .sound && diagnosis.state(.resolve) == .sound)

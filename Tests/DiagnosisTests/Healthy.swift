@@ -131,7 +131,7 @@ enum Healthy {
     static func broken(budgets: Budgets = Budgets(), by change: (inout Evidence) -> Void) -> Diagnosis {
         var evidence = evidence
         change(&evidence)
-        return Judge(budgets: budgets).judge(evidence)
+        return RuleEvaluator(budgets: budgets).evaluate(evidence)
     }
 }
 

@@ -41,9 +41,9 @@ import Testing
         let diagnosis = Healthy.broken { $0.reach[0].anchors = $0.reach[0].anchors.map(\.silent) }
         #expect(diagnosis.verdicts.map(\.code) == [.ipv4Broken])
         var tracker = VerdictTracker()
-        #expect(tracker.take(diagnosis, at: .seconds(10), stalled: [.ipv6]).isEmpty)
+        #expect(tracker.apply(diagnosis, at: .seconds(10), stalled: [.ipv6]).isEmpty)
         tracker = VerdictTracker()
-        #expect(tracker.take(diagnosis, at: .seconds(10), stalled: [.ipv4]).count == 1)
+        #expect(tracker.apply(diagnosis, at: .seconds(10), stalled: [.ipv4]).count == 1)
     }
 }
 

@@ -6,9 +6,9 @@ import Testing
 
 @Suite struct HealthyTests {
     @Test func `a network without a fault gives no verdict, and every layer is sound`() {
-        let diagnosis = Judge().judge(Healthy.evidence)
+        let diagnosis = RuleEvaluator().evaluate(Healthy.evidence)
         #expect(diagnosis.verdicts.isEmpty && diagnosis.masked.isEmpty && diagnosis.notes.isEmpty)
-        #expect(diagnosis.severity == nil && diagnosis.blame == .nobody)
+        #expect(diagnosis.severity == nil && diagnosis.faultDomain == .nobody)
         #expect(diagnosis.ladder.map(\.layer) == Layer.ofNetwork)
         #expect(diagnosis.ladder.allSatisfy { $0.state == .sound })
     }
@@ -17,7 +17,7 @@ import Testing
         var evidence = Evidence()
         evidence.links = [Healthy.link]
         evidence.dns = .unknown(because: "needs a target")
-        let diagnosis = Judge().judge(evidence)
+        let diagnosis = RuleEvaluator().evaluate(evidence)
         #expect(diagnosis.verdicts.isEmpty)
         #expect(diagnosis.state(.link) == .sound && diagnosis.state(.address) == .sound)
         #expect(diagnosis.state(.dns) == .notAssessed(because: "needs a target"))
@@ -59,8 +59,10 @@ import Testing
 
 @Suite struct LinkRuleTests {
     @Test func `no interface at all hides everything`() {
-        let diagnosis = Judge().judge(Evidence())
-        #expect(diagnosis.codes == [.linkNone] && diagnosis.severity == .broken && diagnosis.blame == .linkOrGateway)
+        let diagnosis = RuleEvaluator().evaluate(Evidence())
+        #expect(
+            diagnosis.codes == [.linkNone] && diagnosis.severity == .broken && diagnosis.faultDomain == .linkOrGateway
+        )
         #expect(diagnosis.state(.link) == .faulty([.linkNone]))
         #expect(diagnosis.state(.wan) == .hidden(by: .linkNone))
     }
@@ -145,7 +147,7 @@ import Testing
         evidence.links = [Healthy.link]
         evidence.links[0].received = .known(0)
         evidence.links[0].dhcp = .notAsked
-        #expect(Judge().judge(evidence).codes == [])
+        #expect(RuleEvaluator().evaluate(evidence).codes == [])
     }
 
     @Test func `a link over which a destination answers is not isolated, however quiet`() {
@@ -274,7 +276,7 @@ import Testing
         #expect(diagnosis.codes == [.addressDuplicate, .dnsNoConfig])
         #expect(diagnosis.masked.map(\.verdict.code) == [.linkLoss])
         let verdict = try #require(diagnosis.verdicts.first)
-        #expect(verdict.say == "10.77.0.10 on eth0 is also used by 02:00:00:00:00:66" && diagnosis.blame == .me)
+        #expect(verdict.say == "10.77.0.10 on eth0 is also used by 02:00:00:00:00:66" && diagnosis.faultDomain == .me)
     }
 
     @Test func `two DHCP servers are one too many`() throws {

@@ -106,7 +106,7 @@ import Testing
         evidence.reach = []
         evidence.application = ApplicationEvidence()
         evidence.gaps = [.wan: "nobody was named", .application: "no libcurl"]
-        let diagnosis = Judge().judge(evidence)
+        let diagnosis = RuleEvaluator().evaluate(evidence)
         #expect(diagnosis.state(.wan) == .notAssessed(because: "nobody was named"))
         #expect(diagnosis.state(.application) == .notAssessed(because: "no libcurl"))
     }
@@ -116,8 +116,8 @@ import Testing
         var evidence = Healthy.evidence
         (evidence.reach, evidence.peers) = ([], [])
         evidence.traffic = [Healthy.connections(.stalled, to: "198.51.100.0/24", othersAnswer: othersAnswer)]
-        let diagnosis = Judge().judge(evidence)
+        let diagnosis = RuleEvaluator().evaluate(evidence)
         #expect(diagnosis.codes == [.trafficDestinationStalled])
-        #expect(diagnosis.blame == (othersAnswer ? .destination : .unknown))
+        #expect(diagnosis.faultDomain == (othersAnswer ? .destination : .unknown))
     }
 }

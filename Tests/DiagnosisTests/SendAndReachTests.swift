@@ -11,7 +11,7 @@ import Testing
             evidence.gateways = []
             evidence.cutOff()
         }
-        #expect(diagnosis.codes == [.routeNoDefault] && diagnosis.blame == .me)
+        #expect(diagnosis.codes == [.routeNoDefault] && diagnosis.faultDomain == .me)
         #expect(diagnosis.state(.performance) == .hidden(by: .routeNoDefault))
     }
 
@@ -186,7 +186,7 @@ import Testing
             evidence.cutOff()
             evidence.dns = .known([NameServerEvidence(Healthy.second)])
         }
-        #expect(diagnosis.codes == [.wanDown] && diagnosis.blame == .unknown)
+        #expect(diagnosis.codes == [.wanDown] && diagnosis.faultDomain == .unknown)
         #expect(try #require(diagnosis.verdicts.first).confidence == .likely)
     }
 
@@ -240,18 +240,18 @@ import Testing
     }
 
     @Test func `a neighbour that gets through says whose fault it is`() {
-        for (answer, blame) in [(true, Blame.me), (false, .shared)] {
+        for (answer, blame) in [(true, FaultDomain.me), (false, .shared)] {
             let diagnosis = Healthy.broken { evidence in
                 evidence.cutOff()
                 evidence.peers[0].reachesAnchors = .known(answer)
             }
-            #expect(diagnosis.blame == blame)
+            #expect(diagnosis.faultDomain == blame)
         }
         let gateway = Healthy.broken { evidence in
             evidence.loseGateways()
             evidence.peers[0].reachesGateway = .known(true)
         }
-        #expect(gateway.blame == .me)
+        #expect(gateway.faultDomain == .me)
     }
 }
 

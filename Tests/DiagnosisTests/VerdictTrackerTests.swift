@@ -5,7 +5,7 @@ import Diagnosis
 import Testing
 
 @Suite struct VerdictTrackerTests {
-    private static let healthy = Judge().judge(Healthy.evidence)
+    private static let healthy = RuleEvaluator().evaluate(Healthy.evidence)
     private static let noCarrier = Healthy.broken { evidence in
         evidence.links[0].hasCarrier = false
         evidence.loseGateways()
@@ -20,7 +20,7 @@ import Testing
     private func run(_ rounds: [(Int, Diagnosis)]) -> [[String]] {
         var keeper = VerdictTracker()
         return rounds.map { second, diagnosis in
-            keeper.take(diagnosis, at: .seconds(second)).map { change in
+            keeper.apply(diagnosis, at: .seconds(second)).map { change in
                 switch change {
                 case .raised(let standing): "+\(standing.verdict.code.rawValue)"
                 case .cleared(let standing): "-\(standing.verdict.code.rawValue)"
@@ -72,7 +72,8 @@ import Testing
         var blind = Healthy.evidence
         blind.reach = []
         let told = run([
-            (0, Self.offline), (5, Self.offline), (6, Judge().judge(blind)), (7, Judge().judge(blind)),
+            (0, Self.offline), (5, Self.offline), (6, RuleEvaluator().evaluate(blind)),
+            (7, RuleEvaluator().evaluate(blind)),
             (8, Self.healthy), (9, Self.healthy),
         ])
         #expect(told == [[], ["+wan.down"], [], [], [], ["-wan.down"]])
@@ -84,7 +85,7 @@ import Testing
             (evidence.reach, evidence.traffic) = ([], traffic)
             evidence.performance.anchors = []
             (evidence.application.certificates, evidence.application.clockOffset) = ([], .notAsked)
-            return Judge().judge(evidence)
+            return RuleEvaluator().evaluate(evidence)
         }
         let found = diagnosis([Healthy.connections(.lossy), Healthy.connections(.stalled, to: "198.51.100.0/24")])
         guard case .notAssessed? = diagnosis([]).state(of: .application) else {
@@ -104,7 +105,7 @@ import Testing
         var blind = Healthy.evidence
         blind.loseGateways()
         blind.reach = []
-        let hiding = Judge().judge(blind)
+        let hiding = RuleEvaluator().evaluate(blind)
         #expect(hiding.masked.isEmpty)
         let told = run([(0, Self.offline), (5, Self.offline), (6, hiding), (7, hiding)])
         #expect(told == [[], ["+wan.down"], [], ["+gateway.unresolved", "-wan.down"]])
@@ -123,12 +124,12 @@ import Testing
     @Test func `what counters show is raised and cleared beside examinations`() {
         var tracker = VerdictTracker()
         #expect(tracker.apply(health: [Self.damaged], at: .seconds(1)).count == 1)
-        #expect(tracker.take(Self.healthy, at: .seconds(2)).isEmpty, "an examination finds nothing out about it")
+        #expect(tracker.apply(Self.healthy, at: .seconds(2)).isEmpty, "an examination finds nothing out about it")
         var worse = Self.damaged
         worse.say = "eth0 received 400 of 5000 frames with errors"
         #expect(tracker.apply(health: [worse], at: .seconds(61)).isEmpty)
         #expect(tracker.standing.map(\.verdict) == [worse] && tracker.standing.first?.since == .seconds(1))
-        _ = tracker.take(Self.noCarrier, at: .seconds(62))
+        _ = tracker.apply(Self.noCarrier, at: .seconds(62))
         #expect(tracker.standing.map(\.verdict.code) == [.linkNoCarrier, .linkErrors])
         #expect(tracker.forgetExaminations().count == 1 && tracker.standing.map(\.verdict) == [worse])
         #expect(tracker.apply(health: [], at: .seconds(121)).count == 1 && tracker.standing.isEmpty)
@@ -140,7 +141,7 @@ import Testing
             for place in evidence.performance.anchors.indices { evidence.performance.anchors[place].received = 50 }
             evidence.health = [Self.damaged]
             evidence.health[0].severity = severity
-            let diagnosis = Judge().judge(evidence)
+            let diagnosis = RuleEvaluator().evaluate(evidence)
             #expect(diagnosis.verdicts.contains { $0.code == .linkErrors })
             #expect(diagnosis.masked.contains { $0.verdict.code == .performanceLoss } == masks)
         }
@@ -148,25 +149,25 @@ import Testing
 
     @Test func `a queue or a card that this machine does not serve is its own fault`() {
         for (code, blame) in [
-            (VerdictCode.linkOverruns, Blame.me), (.linkQueueDrops, .me), (.linkErrors, .linkOrGateway),
+            (VerdictCode.linkOverruns, FaultDomain.me), (.linkQueueDrops, .me), (.linkErrors, .linkOrGateway),
         ] {
             var evidence = Healthy.evidence
             evidence.health = [Verdict(code, .warning, about: "eth0", say: "", action: "")]
-            #expect(Judge().judge(evidence).blame == blame)
+            #expect(RuleEvaluator().evaluate(evidence).faultDomain == blame)
         }
     }
 
     @Test func `what stands is there with its first moment and its last words, worst first`() throws {
         var keeper = VerdictTracker()
-        _ = keeper.take(Self.lossy, at: .seconds(0))
+        _ = keeper.apply(Self.lossy, at: .seconds(0))
         #expect(keeper.standing.isEmpty)
-        for second in [10, 20, 30] { _ = keeper.take(Self.lossy, at: .seconds(second)) }
+        for second in [10, 20, 30] { _ = keeper.apply(Self.lossy, at: .seconds(second)) }
         let worse = Healthy.broken { evidence in
             for place in evidence.performance.anchors.indices { evidence.performance.anchors[place].received = 30 }
             evidence.dns = .known([])
         }
-        _ = keeper.take(worse, at: .seconds(40))
-        _ = keeper.take(worse, at: .seconds(50))
+        _ = keeper.apply(worse, at: .seconds(40))
+        _ = keeper.apply(worse, at: .seconds(50))
         #expect(keeper.standing.map(\.verdict.code) == [.dnsNoConfig, .performanceLoss])
         let loss = try #require(keeper.standing.last)
         #expect(loss.since == .seconds(0) && loss.verdict.say.hasPrefix("50 % "))
@@ -185,9 +186,9 @@ import Testing
                 evidence.dns = .known(servers)
             }
         }
-        for second in [0, 5] { _ = keeper.take(dead([0]), at: .seconds(second)) }
+        for second in [0, 5] { _ = keeper.apply(dead([0]), at: .seconds(second)) }
         #expect(keeper.standing.map(\.verdict.subject) == ["10.77.0.53"])
-        for second in [10, 15] { _ = keeper.take(dead([0, 1]), at: .seconds(second)) }
+        for second in [10, 15] { _ = keeper.apply(dead([0, 1]), at: .seconds(second)) }
         #expect(keeper.standing.map(\.verdict.subject) == ["10.77.0.53", "198.51.100.53"])
     }
 
@@ -197,9 +198,9 @@ import Testing
             evidence.gateways[0].hardwareAddresses = .known([])
             evidence.cutOff([.ipv4])
         }
-        for second in 0...1 { _ = keeper.take(one, at: .seconds(second)) }
+        for second in 0...1 { _ = keeper.apply(one, at: .seconds(second)) }
         #expect(keeper.standing.map(\.verdict.family) == [.ipv4])
-        for second in 2...3 { _ = keeper.take(Self.lostGateway, at: .seconds(second)) }
+        for second in 2...3 { _ = keeper.apply(Self.lostGateway, at: .seconds(second)) }
         #expect(keeper.standing.map(\.verdict.subject) == ["10.77.0.1"])
         #expect(try #require(keeper.standing.first).verdict.family == nil)
     }

@@ -78,7 +78,7 @@ import Testing
         evidence.isNetworkExamined = false
         evidence.destination = DestinationEvidence("192.0.2.7", host: "192.0.2.7", port: nil, .host)
         let document = DiagnosisDocument(
-            Judge().judge(evidence),
+            RuleEvaluator().evaluate(evidence),
             path: DiagnosedPath(evidence),
             targets: "none",
             destination: evidence.destination.map(DestinationDocument.init),

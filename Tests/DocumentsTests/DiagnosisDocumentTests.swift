@@ -31,7 +31,7 @@ import Testing
         var evidence = evidence
         change(&evidence)
         return DiagnosisDocument(
-            Judge().judge(evidence),
+            RuleEvaluator().evaluate(evidence),
             path: DiagnosedPath(evidence),
             targets: "file",
             effort: DiagnosisDocument.Effort(
@@ -137,7 +137,7 @@ import Testing
 @Suite struct RungDocumentTests {
     @Test func `the states of a layer are told apart`() throws {
         let evidence = DiagnosisDocumentTests.evidence
-        let rungs = Judge().judge(evidence).ladder.map(RungDocument.init)
+        let rungs = RuleEvaluator().evaluate(evidence).ladder.map(RungDocument.init)
         #expect(rungs.map(\.layer) == Layer.ofNetwork.map(\.rawValue))
         #expect(Set(rungs.map(\.state)) == ["ok", "not_assessed"])
         #expect(rungs.allSatisfy { ($0.message == nil) == ($0.state == "ok") && $0.codes.isEmpty })
@@ -163,7 +163,7 @@ import Testing
 
     @Test func `what a diagnosis took is told in whole milliseconds`() {
         let effort = DiagnosisDocument.Effort(time: "", duration: .zero, sent: 0, received: 0, isComplete: true)
-        let diagnosis = Judge().judge(DiagnosisDocumentTests.evidence)
+        let diagnosis = RuleEvaluator().evaluate(DiagnosisDocumentTests.evidence)
         let path = DiagnosedPath(DiagnosisDocumentTests.evidence)
         let document = DiagnosisDocument(diagnosis, path: path, targets: "file", effort: effort) { _ in "" }
         #expect(document.bytes == 0 && document.complete && document.severity == nil)

@@ -2,7 +2,7 @@
 
 import Documents
 import EventHub
-import Judgement
+import Diagnosis
 import LinuxIO
 import OrderedJSON
 import PathModel
@@ -23,12 +23,12 @@ extension Example {
     ]
 
     private static func headline(_ path: Path, after old: Path, _ summary: String) -> Example {
-        func judge(_ path: Path) -> Headline { HeadlineJudge(HeadlineFacts(host: "edge-17", path: path)).headline }
+        func judge(_ path: Path) -> Headline { HeadlineEvaluator(HeadlineFacts(host: "edge-17", path: path)).headline }
         var tracker = HeadlineTracker()
-        tracker.note(judge(old), at: .seconds(1))
-        _ = tracker.takeChange(at: .seconds(5))
-        tracker.note(judge(path), at: .seconds(10))
-        guard let change = tracker.takeChange(at: .seconds(11)) else { preconditionFailure("\(summary): no change") }
+        tracker.apply(judge(old), at: .seconds(1))
+        _ = tracker.dequeueChange(at: .seconds(5))
+        tracker.apply(judge(path), at: .seconds(10))
+        guard let change = tracker.dequeueChange(at: .seconds(11)) else { preconditionFailure("\(summary): no change") }
         let chain = change.headline.chain.map { text(ChainElementDocument($0)) }.joined(separator: ",")
         let shown = text(HeadlineDocument(change.headline, since: began))
         let previous = text(HeadlineDocument(judge(old), since: began - .seconds(9)))

@@ -49,7 +49,7 @@ import Testing
         let load = PerformanceEvidence.Load(idle: nil, loaded: nil, roundTripsPerMinute: nil, down: 5, up: nil)
         for wanted in [load, nil] {
             let document = DiagnosisDocument(
-                Judge().judge(Evidence()),
+                RuleEvaluator().evaluate(Evidence()),
                 path: DiagnosedPath(Evidence()),
                 targets: "file",
                 load: wanted.map(LoadDocument.init),

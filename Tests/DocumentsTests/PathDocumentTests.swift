@@ -2,7 +2,7 @@
 
 import Addressing
 import Documents
-import Judgement
+import Diagnosis
 import LinuxIO
 import OrderedJSON
 import PathModel
@@ -144,7 +144,7 @@ import Testing
         OverviewDocument(
             state: StateDocument("status", stream: "7f3a", seq: 46, time: clock.wall, host: "edge-17"),
             daemon: OverviewDocument.Daemon(version: "0.1.0", pid: 4120, started: clock.wall - .seconds(60)),
-            headline: HeadlineJudge(HeadlineFacts(host: "edge-17", path: Sample.satisfied)).headline,
+            headline: HeadlineEvaluator(HeadlineFacts(host: "edge-17", path: Sample.satisfied)).headline,
             headlineSince: clock.wall - .seconds(30),
             monitors: [
                 MonitorDocument(
@@ -223,7 +223,7 @@ import Testing
         let document = OverviewDocument(
             state: StateDocument("status", stream: "7f3a", seq: 0, time: clock.wall, host: "h"),
             daemon: OverviewDocument.Daemon(version: "", pid: 1, started: clock.wall),
-            headline: HeadlineJudge(HeadlineFacts(host: "h", path: Path())).headline,
+            headline: HeadlineEvaluator(HeadlineFacts(host: "h", path: Path())).headline,
             headlineSince: clock.wall,
             monitors: [],
             interfaces: [],

@@ -4,7 +4,7 @@ import Testing
 
 /// Targets of pure values and decisions: they see neither the system nor its clock, and of `Netlink` values only.
 private let pure: Set = [
-    "Addressing", "OrderedJSON", "Spelling", "PathModel", "Traffic", "DNSWire", "Diagnosis", "Judgement",
+    "Addressing", "OrderedJSON", "Spelling", "PathModel", "Traffic", "DNSWire", "Diagnosis",
     "WebSocketWire",
 ]
 

@@ -2,7 +2,6 @@
 
 import Addressing
 import Diagnosis
-import Judgement
 import PathModel
 import Probes
 import Testing
@@ -117,18 +116,54 @@ import Testing
         #expect(Self.pauses(Array(repeating: .broken, count: 12), isFrugal: true).last == .seconds(30))
     }
 
-    @Test func `a probe that answers again has the network examined at once, ten seconds after the last time`() {
+    /// Requests of probes, each answered by when a round began: three at once, then one a minute.
+    @Test(arguments: [
+        ([100], [100]), ([100, 100, 100], [100]), ([100, 105], [100, 105]),
+        ([100, 110, 120, 130, 140], [100, 110, 120, 160]), ([100, 110, 120, 130, 161], [100, 110, 120, 160, 220]),
+        ([100, 110, 120, 400, 410, 420, 430], [100, 110, 120, 400, 410, 420, 460]),
+    ])
+    func `probes have the network examined at once, three times in a row and then once a minute`(
+        requests: [Int],
+        rounds: [Int]
+    ) {
+        var schedule = DiagnosisSchedule(at: .zero, interval: nil)
+        var began: [Int] = []
+        for second in 0..<600 {
+            let now = Duration.seconds(second)
+            for request in requests where request == second { schedule.probeChanged(isFrugal: false, at: now) }
+            guard let next = schedule.next, next <= now else { continue }
+            began.append(second)
+            schedule.begin(at: now)
+            schedule.end(.sound, isFrugal: false, at: now + .milliseconds(500), chance: 0)
+        }
+        #expect(began == rounds)
+    }
+
+    @Test func `a round that is due anyway serves a request that waits for its token`() {
         var schedule = DiagnosisSchedule(at: .zero)
-        schedule.begin(at: .seconds(100))
-        schedule.end(.sound, isFrugal: false, at: .seconds(101), chance: 0)
-        schedule.probeChanged(isFrugal: false, at: .seconds(102))
-        #expect(schedule.next == .seconds(110))
-        schedule.begin(at: .seconds(110))
-        schedule.end(.sound, isFrugal: true, at: .seconds(111), chance: 0)
-        schedule.probeChanged(isFrugal: true, at: .seconds(150))
-        #expect(schedule.next == .seconds(210))
-        schedule.probeChanged(isFrugal: false, at: .seconds(160))
-        #expect(schedule.next == .seconds(160))
+        func request(at second: Int, due: Int) {
+            schedule.probeChanged(isFrugal: false, at: .seconds(second))
+            #expect(schedule.next == .seconds(due))
+            schedule.begin(at: .seconds(due))
+            schedule.end(.sound, isFrugal: false, at: .seconds(due), chance: 0)
+        }
+        schedule.begin(at: .zero)
+        schedule.end(.sound, isFrugal: false, at: .seconds(60), chance: 0)
+        for second in [100, 110, 120] { request(at: second, due: second) }
+        schedule.probeChanged(isFrugal: false, at: .seconds(130))
+        schedule.pathChanged(at: .seconds(140))
+        #expect(schedule.next == .seconds(140))
+        schedule.begin(at: .seconds(140))
+        schedule.end(.sound, isFrugal: false, at: .seconds(141), chance: 0)
+        #expect(schedule.next == .seconds(201))
+        request(at: 150, due: 160)
+        // On a path that should be spared a round is a hundred seconds after the one before as well.
+        schedule.probeChanged(isFrugal: true, at: .seconds(230))
+        #expect(schedule.next == .seconds(220), "the regular round is due before")
+        schedule.begin(at: .seconds(230))
+        schedule.end(.sound, isFrugal: true, at: .seconds(231), chance: 0)
+        schedule.probeChanged(isFrugal: true, at: .seconds(240))
+        #expect(schedule.next == .seconds(330))
     }
 
     @Test func `what happens during a round has it repeated, whatever the round finds`() {
@@ -139,12 +174,12 @@ import Testing
             schedule.end(finding, isFrugal: true, at: .seconds(108), chance: 0)
             #expect(schedule.next == .seconds(108))
             schedule.begin(at: .seconds(108))
-            schedule.probeChanged(isFrugal: false, at: .seconds(109))
+            for _ in 0..<5 { schedule.probeChanged(isFrugal: false, at: .seconds(109)) }
             schedule.end(finding, isFrugal: true, at: .seconds(110), chance: 0)
-            #expect(schedule.next == .seconds(118))
-            schedule.begin(at: .seconds(118))
-            schedule.end(.sound, isFrugal: false, at: .seconds(119), chance: 0)
-            #expect(schedule.next == .seconds(179), "once only")
+            #expect(schedule.next == .seconds(110))
+            schedule.begin(at: .seconds(110))
+            schedule.end(.sound, isFrugal: false, at: .seconds(111), chance: 0)
+            #expect(schedule.next == .seconds(171), "once only")
         }
     }
 
@@ -210,7 +245,7 @@ import Testing
         var facts = HeadlineFacts(host: "h", path: path(), statusSince: .seconds(100), now: now)
         facts.verdicts = requested?.verdicts ?? []
         facts.examination = requested?.summary
-        return HeadlineJudge(facts).headline.state
+        return HeadlineEvaluator(facts).headline.state
     }
 
     @Test func `it counts like the round of a network in order`() {
@@ -236,12 +271,12 @@ import Testing
         }
         for (verdicts, state) in [([], Headline.State.online), ([Self.verdict], .noInternet)] {
             var found = Self.found(verdicts)
-            for path in [Self.path(isReachable: true), Self.path(isExpensive: true)] { found.take(change(to: path)) }
-            found.take(change(to: Self.path(), from: nil))
+            for path in [Self.path(isReachable: true), Self.path(isExpensive: true)] { found.apply(change(to: path)) }
+            found.apply(change(to: Self.path(), from: nil))
             #expect(Self.headline(found, at: .seconds(201)) == state)
             for path in [Self.path(9), Path(reason: .noCarrier)] {
                 var other = found
-                other.take(change(to: path))
+                other.apply(change(to: path))
                 #expect(Self.headline(other, at: .seconds(201)) == .connected && other.end == found.end)
             }
         }

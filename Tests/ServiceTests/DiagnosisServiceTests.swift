@@ -106,6 +106,57 @@ import Testing
         withExtendedLifetime((far, scratch)) {}
     }
 
+    /// When a packet filter of the router dropped all that a probe sends; `interval: 0` examines nothing while all is well.
+    @Test(arguments: ["interval: 0, ", "interval: 10m, "])
+    func `the failing probe starts the examination that names the fault, and the recovering one the end of it`(
+        settings: String
+    ) async throws {
+        let far = try Self.connect()
+        let scratch = try Scratch()
+        let text = """
+            diagnosis: {enabled: true, \(settings)anchors: [{name: a, addr4: 198.51.100.80}]}
+            probes: {active: {far: {target: 198.51.100.80, interval: 1s, timeout: 1s, threshold: 2}}}
+
+            """
+        try scratch.write(text, to: "nwpath.yaml")
+        let service = try await Service(["--config", scratch.file("nwpath.yaml")], in: scratch)
+        try await Namespace.current.loop.eventually("the Internet") { try Self.headline(service) == "online" }
+        try far.run(["nft", "add table ip cut; add chain ip cut c {type filter hook input priority 0;}"])
+        try far.run(["nft", "add rule ip cut c ip daddr 198.51.100.80 drop"])
+        try await service.eventually("verdict.raised")
+        func time(_ event: String, _ member: String? = nil) throws -> WallTime {
+            let record = try service.records(event).last
+            return try #require(
+                (member.map { record?["verdict"]?[$0] } ?? record?["time"])?.string.flatMap(WallTime.init)
+            )
+        }
+        #expect(try service.records("verdict.raised").last?["verdict"]?["code"]?.string == "wan.down")
+        let failed = try time("probe.failed")
+        #expect(try time("verdict.raised", "since") - failed < .seconds(8), "the first round that saw it")
+        try far.run(["nft", "delete table ip cut"])
+        try await service.eventually("verdict.cleared")
+        #expect(try time("verdict.cleared") - time("probe.recovered") < .seconds(8))
+        try await Namespace.current.loop.eventually("the Internet") { try Self.headline(service) == "online" }
+        withExtendedLifetime((far, scratch)) {}
+    }
+
+    @Test func `where diagnosis is switched off a failing probe starts none`() async throws {
+        let far = try Self.connect()
+        let scratch = try Scratch()
+        let text = """
+            diagnosis: {enabled: false, anchors: [{name: a, addr4: 198.51.100.80}]}
+            probes: {active: {far: {target: 198.51.100.80, interval: 1s, timeout: 1s, threshold: 1}}}
+
+            """
+        try scratch.write(text, to: "nwpath.yaml")
+        try far.ip("address del 198.51.100.80/32 dev eth1")
+        let service = try await Service(["--config", scratch.file("nwpath.yaml")], in: scratch)
+        try await service.eventually("probe.failed")
+        #expect(try service.get("/metrics").contains("nwpath_diagnosis_rounds_total 0\n"))
+        #expect(try service.json("/api/v1/diagnosis")["running"] == .null)
+        withExtendedLifetime((far, scratch)) {}
+    }
+
     @Test func `a carrier that goes once is gone, and one that comes and goes is told as that`() async throws {
         let far = try Self.connect()
         let (service, scratch) = try await Self.start()

@@ -4,7 +4,7 @@ import Documents
 import EventHub
 import EventLog
 import Glibc
-import Judgement
+import Diagnosis
 import LinuxIO
 import Metrics
 import OrderedJSON
@@ -35,6 +35,8 @@ private final class StoreFixture {
     let hub: EventHub
     let engine: PathEngine
     let store: DocumentStore
+    let headline: HeadlineService
+    let registry = MetricRegistry()
     private let scratch: Scratch
     private let part = TroubledPart()
     var problems: [ProblemDocument] {
@@ -48,11 +50,21 @@ private final class StoreFixture {
         hub = EventHub(EventHub.Options(host: "edge-17"), clock: clock)
         engine = try PathEngine(loop: loop, settings: EngineSettings())
         let daemon = OverviewDocument.Daemon(version: "0", pid: 1, started: clock.wall)
-        let probes = ProbeWatch(engine, loop: loop, hub: hub, clock: clock, stateDirectory: scratch.path)
+        let probes = ProbeService(engine, loop: loop, hub: hub, clock: clock, stateDirectory: scratch.path)
         let diagnosis = DiagnosisService(engine, loop: loop, hub: hub, clock: clock)
         let traffic = TrafficMonitor(engine, loop: loop, hub: hub, recorder: nil)
-        let parts = DaemonParts(registry: MetricRegistry())
+        let parts = DaemonParts(registry: registry)
         parts.add(part)
+        let hostName = HostNameMonitor(loop: loop)
+        headline = HeadlineService(
+            engine,
+            hub: hub,
+            probes: probes,
+            diagnosis: diagnosis,
+            hostName: hostName,
+            loop: loop
+        )
+        for part in [probes, diagnosis, traffic, headline] as [any DaemonPart] { parts.add(part) }
         store = DocumentStore(
             hub: hub,
             engine: engine,
@@ -62,14 +74,7 @@ private final class StoreFixture {
             diagnosis: diagnosis,
             traffic: traffic,
             linkHealth: LinkHealthMonitor(engine, loop: loop),
-            headline: HeadlineWatch(
-                engine,
-                hub: hub,
-                probes: probes,
-                diagnosis: diagnosis,
-                hostName: HostNameMonitor(loop: loop),
-                loop: loop
-            ),
+            headline: headline,
             clock: clock,
             daemon: daemon,
             host: "edge-17",
@@ -117,6 +122,21 @@ private final class StoreFixture {
         #expect(try fixture.json(.status)["problems"]?.array?.count == 1)
         fixture.problems.append(stale)
         #expect(try fixture.number() == "2.1")
+    }
+
+    @Test func `a document, a badge or a scrape evaluates no headline and publishes nothing`() throws {
+        let fixture = try StoreFixture()
+        var evaluations = 0
+        fixture.headline.onEvaluation = { _ in evaluations += 1 }
+        fixture.headline.reevaluate()
+        let (position, since) = (fixture.hub.position, fixture.headline.current.since)
+        for _ in 0..<1000 {
+            _ = try fixture.tag()
+            _ = fixture.store.badge(of: "default")
+            _ = fixture.registry.scrape()
+            fixture.store.invalidate()
+        }
+        #expect(evaluations == 1 && fixture.hub.position == position && fixture.headline.current.since == since)
     }
 
     @Test func `a change of an ignored interface, which no event tells, changes its tags`() async throws {
@@ -259,7 +279,7 @@ private final class StoreFixture {
                 store: store.store,
                 clock: clock,
                 logFile: hasLog ? path : nil,
-                index: HistoryIndex(worker: Worker(loop: Namespace.current.loop)),
+                index: HistoryIndex(loop: Namespace.current.loop),
                 worker: Worker(loop: Namespace.current.loop),
                 report: { [reports] line in reports.lines.withLock { $0.append(line) } }
             )

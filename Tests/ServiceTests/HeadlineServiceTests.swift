@@ -1,7 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import Judgement
+import Diagnosis
 import LinuxIO
 import OrderedJSON
 import TestSupport
@@ -49,8 +49,8 @@ import Testing
         let words = ["--socket", service.socket]
         let message = try #require(status["headline"]?["message"]?.string)
         let text = try namespace.run([try Place.program, "status"] + words)
-        #expect(text.hasPrefix("\(state.level.sign) \(state.word), for ") && text.contains("\n  \(message)\n"))
-        #expect(try service.get("/api/v1/badge/default.svg").contains("\(state.level.sign) \(state.word)</text>"))
+        #expect(text.hasPrefix("\(state.level.symbol) \(state.word), for ") && text.contains("\n  \(message)\n"))
+        #expect(try service.get("/api/v1/badge/default.svg").contains("\(state.level.symbol) \(state.word)</text>"))
         #expect(try service.code("/api/v1/online") == (state.isGood ? "200" : "503"))
         let check = try service.check("path")
         #expect(check.hasSuffix("\n\(exit)\n"), "\(check)")
@@ -114,6 +114,28 @@ import Testing
         }
         #expect(changes.contains { $0.hasPrefix("nwpath: Online -> No Internet since ") })
         #expect(outcome.output.lines.filter { $0.contains(" since ") } == changes)
+    }
+
+    @Test func `no read and no scrape causes an event or a line`() async throws {
+        let service = try await start(probing: true)
+        try await expect(.online, "++++?", exit: 0, service)
+        // The line of the first state is out, and a change that has not stood for a second is over.
+        await namespace.loop.sleep(for: .seconds(2))
+        let before = try service.scratch.text("events.jsonl")
+        let since = try service.json("/api/v1/status")["headline"]?["since"]
+        let paths = [
+            "status", "badge/default.svg", "online", "diagnosis", "history", "probes", "traffic", "interfaces",
+            "events",
+        ]
+        for _ in 0..<20 {
+            for path in paths { _ = try service.get("/api/v1/" + path) }
+            _ = try service.get("/metrics")
+        }
+        #expect(try service.scratch.text("events.jsonl") == before)
+        #expect(try service.json("/api/v1/status")["headline"]?["since"] == since)
+        let outcome = service.stop()
+        let changes = try service.records("headline.changed")
+        #expect(outcome.code == 0 && outcome.output.lines.count { $0.contains(" since ") } == changes.count)
     }
 
     /// Where what the log has is to be seen already.

@@ -2,7 +2,7 @@
 
 import Documents
 import EventHub
-import Judgement
+import Diagnosis
 import LinuxIO
 import OrderedJSON
 import PathModel
@@ -168,9 +168,9 @@ extension OutageHistory {
     private func headlineChange(from old: Path, to new: Path) throws -> HeadlineChanged {
         var keeper = HeadlineTracker()
         for (path, time) in [(old, Duration.zero), (new, .seconds(9))] {
-            keeper.note(HeadlineJudge(HeadlineFacts(host: "h", path: path)).headline, at: time)
+            keeper.apply(HeadlineEvaluator(HeadlineFacts(host: "h", path: path)).headline, at: time)
         }
-        let told = keeper.takeChange(at: .seconds(10))
+        let told = keeper.dequeueChange(at: .seconds(10))
         let change = try #require(told)
         return HeadlineChanged(change, since: noon, previousSince: noon - .seconds(9))
     }

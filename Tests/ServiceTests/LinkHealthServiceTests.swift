@@ -54,7 +54,7 @@ import Testing
         withExtendedLifetime(sender) {}
     }
 
-    @Test func `metrics have the sentences of all faults of a code, in the words of the first scrape`() {
+    @Test func `metrics have the sentences of all faults of a code, as they were first found`() {
         func fault(_ subject: String, _ figure: Int, isDegraded: Bool = false) -> VerdictTracker.Standing {
             let verdict = Verdict(
                 .linkErrors,
@@ -67,13 +67,17 @@ import Testing
             return VerdictTracker.Standing(verdict, since: .seconds(1), lastSeen: .seconds(1))
         }
         let metrics = DiagnosisMetrics()
-        func says(_ standing: VerdictTracker.Standing...) -> [String] { metrics.sentences(standing).map(\.say) }
+        func says(_ standing: VerdictTracker.Standing...) -> [String] {
+            metrics.record(standing)
+            return metrics.sentences.map(\.say)
+        }
         #expect(says(fault("eth0", 20)) == ["eth0 received 20 frames with errors"])
         let both = "eth0 received 20 frames with errors; eth1 received 40 frames with errors"
         #expect(says(fault("eth0", 30), fault("eth1", 40)) == [both])
-        #expect(metrics.sentences([fault("eth0", 30), fault("eth1", 40)]).first?.action == "replace the cable")
+        #expect(metrics.sentences.first?.action == "replace the cable")
         #expect(says(fault("eth1", 50)) == ["eth1 received 40 frames with errors"])
-        let many = metrics.sentences((1...5).map { fault("eth\($0)", 7, isDegraded: true) })
+        metrics.record((1...5).map { fault("eth\($0)", 7, isDegraded: true) })
+        let many = metrics.sentences
         #expect(many.count == 1 && many[0].severity == .degraded)
         #expect(many[0].say.hasSuffix("eth3 received 7 frames with errors; and 2 more"), "\(many[0].say)")
         #expect(says() == [])

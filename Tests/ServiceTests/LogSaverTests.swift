@@ -44,7 +44,7 @@ import Testing
         await loop.eventually("the save begins") { saver.isSaving && !log.hasUnsaved }
         publish()
         saver.schedule()
-        let index = HistoryIndex(worker: Worker(loop: loop))
+        let index = HistoryIndex(loop: loop)
         index.read(log: scratch.file("events.jsonl"), upTo: hub.position)
         await loop.eventually("the log is read meanwhile") { index.reading == .complete }
         #expect(saver.isSaving && log.hasUnsaved && saves.load(ordering: .acquiring) == 0)

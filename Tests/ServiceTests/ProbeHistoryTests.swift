@@ -132,11 +132,11 @@ private enum Invented {
     private var loop: EventLoop { Namespace.current.loop }
     private static let answer = ProbeResult(.success, duration: .milliseconds(3))
 
-    private func keeper(_ scratch: Scratch, limit: Int = ProbeHistoryFormat.longestFile) -> ProbeHistoryKeeper {
-        ProbeHistoryKeeper(loop: loop, clock: loop.clock, directory: scratch.path, limit: limit)
+    private func keeper(_ scratch: Scratch, limit: Int = ProbeHistoryFormat.longestFile) -> ProbeHistoryStore {
+        ProbeHistoryStore(loop: loop, clock: loop.clock, directory: scratch.path, limit: limit)
     }
 
-    private func sent(_ keeper: ProbeHistoryKeeper, _ definition: ProbeDefinition) -> Int {
+    private func sent(_ keeper: ProbeHistoryStore, _ definition: ProbeDefinition) -> Int {
         keeper.record(of: definition)[.coarse].reduce(0) { $0 + Int($1.sent) }
     }
 
@@ -144,10 +144,10 @@ private enum Invented {
         let scratch = try Scratch()
         let (first, one) = (keeper(scratch), Invented.definition("one"))
         first.expect([one])
-        first.take(Self.answer, of: one)
+        first.record(Self.answer, of: one)
         await loop.eventually("the file") { scratch.exists("probes.jsonl") }
         #expect(try scratch.mode("probes.jsonl").hasPrefix("640"))
-        first.take(Self.answer, of: one)
+        first.record(Self.answer, of: one)
         // Killed here, it would have lost the second.
         let killed = keeper(scratch)
         killed.expect([one])
@@ -165,7 +165,7 @@ private enum Invented {
         try scratch.write("mine\n", to: "probes.jsonl")
         let first = keeper(scratch)
         first.expect([])
-        first.take(Self.answer, of: Invented.definition("one"))
+        first.record(Self.answer, of: Invented.definition("one"))
         first.close()
         #expect(try scratch.text("probes.jsonl") == "mine\n" && first.problem == nil)
     }
@@ -177,7 +177,7 @@ private enum Invented {
         )
         let first = keeper(scratch)
         first.expect([one, two])
-        for definition in [one, two] { first.take(Self.answer, of: definition) }
+        for definition in [one, two] { first.record(Self.answer, of: definition) }
         var slower = two
         slower.interval = .seconds(3600)
         first.expect([other, slower])
@@ -195,22 +195,22 @@ private enum Invented {
     @Test func `a calendar that is not set yet after a restart costs nothing that was kept`() async throws {
         let scratch = try Scratch()
         let (clock, one) = (ManualClock(), Invented.definition("one"))
-        func started() -> ProbeHistoryKeeper {
-            let keeper = ProbeHistoryKeeper(loop: loop, clock: clock, directory: scratch.path)
+        func started() -> ProbeHistoryStore {
+            let keeper = ProbeHistoryStore(loop: loop, clock: clock, directory: scratch.path)
             keeper.expect([one])
             return keeper
         }
         let first = started()
-        first.take(Self.answer, of: one)
+        first.record(Self.answer, of: one)
         first.close()
         let text = try scratch.text("probes.jsonl")
         clock.step(wallBy: .seconds(-86_400))
         let second = started()
-        second.take(Self.answer, of: one)
+        second.record(Self.answer, of: one)
         second.close()
         #expect(try scratch.text("probes.jsonl") == text && sent(second, one) == 1)
         clock.step(wallBy: .seconds(86_460))
-        second.take(Self.answer, of: one)
+        second.record(Self.answer, of: one)
         second.close()
         // The two of today, and the one that counts as yesterday's.
         #expect(sent(second, one) == 2 && second.record(of: one)[.coarse].map { Int($0.sent) } == [2])
@@ -218,9 +218,9 @@ private enum Invented {
         // Whatever is still in the future after an hour is not waited for.
         clock.step(wallBy: .seconds(-86_400))
         let third = started()
-        third.take(Self.answer, of: one)
-        clock.advance(by: ProbeHistoryKeeper.patience)
-        third.take(Self.answer, of: one)
+        third.record(Self.answer, of: one)
+        clock.advance(by: ProbeHistoryStore.calendarTimeout)
+        third.record(Self.answer, of: one)
         #expect(third.record(of: one)[.coarse].map { Int($0.sent) } == [1, 1])
         third.close()
         #expect(started().record(of: one) == third.record(of: one))
@@ -234,7 +234,7 @@ private enum Invented {
         first.expect([one])
         #expect(try scratch.text("probes.jsonl.foreign") == text)
         #expect(first.problem?.hasSuffix("probes.jsonl.foreign") == true)
-        first.take(Self.answer, of: one)
+        first.record(Self.answer, of: one)
         first.close()
         #expect(try scratch.text("probes.jsonl").lines.count == 4)
         #expect(first.problem == nil)
@@ -247,7 +247,7 @@ private enum Invented {
         let (first, one) = (keeper(scratch), Invented.definition("one"))
         first.expect([one])
         #expect(first.record(of: one).isEmpty && first.problem != nil)
-        first.take(Self.answer, of: one)
+        first.record(Self.answer, of: one)
         first.close()
         let second = keeper(scratch)
         second.expect([one])
@@ -259,7 +259,7 @@ private enum Invented {
         let probes = (0..<20).map { Invented.definition("probe\($0)") }
         let first = keeper(scratch, limit: 4096)
         first.expect(probes)
-        for probe in probes { first.take(Self.answer, of: probe) }
+        for probe in probes { first.record(Self.answer, of: probe) }
         first.close()
         let size = try #require(Int(try Command.run(["stat", "-c", "%s", scratch.file("probes.jsonl")]).trimmed))
         #expect(size <= 4096 && size > 3900)
@@ -274,10 +274,10 @@ private enum Invented {
     @Test func `a directory that is gone is told, and mended when it is back`() async throws {
         let scratch = try Scratch()
         let one = Invented.definition("one")
-        let first = ProbeHistoryKeeper(loop: loop, clock: loop.clock, directory: scratch.file("state"))
+        let first = ProbeHistoryStore(loop: loop, clock: loop.clock, directory: scratch.file("state"))
         first.expect([one])
         #expect(first.problem == nil)
-        first.take(Self.answer, of: one)
+        first.record(Self.answer, of: one)
         first.close()
         #expect(first.problem?.contains("cannot be written") == true)
         try Command.run(["mkdir", scratch.file("state")])

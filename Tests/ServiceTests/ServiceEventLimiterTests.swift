@@ -136,7 +136,7 @@ private func made(_ name: String, saying text: String) throws -> MulticastDNS.Se
     }
 
     private func outages(since begin: WallTime, _ outages: OutageLog) async throws -> [OutageHistory.Outage] {
-        let index = HistoryIndex(worker: Worker(loop: loop), clock: clock)
+        let index = HistoryIndex(loop: loop, clock: clock)
         // All that was written is of earlier runs.
         index.read(log: path, outages: outages.path, upTo: EventPosition(stream: .random(), sequence: 0))
         await loop.eventually("the end of the log") { index.reading == .complete }

@@ -326,7 +326,7 @@ private func samples(_ add: (MetricRegistry) -> Void) -> [String] {
         }
         let loop = Namespace.current.loop
         let log = try EventLog(path: path, options: .init(identity: identity), clock: clock)
-        let index = HistoryIndex(worker: Worker(loop: loop))
+        let index = HistoryIndex(loop: loop)
         #expect(index.reading == .complete)
         index.read(log: path, upTo: log.recovered)
         #expect(index.reading != .complete)
@@ -335,7 +335,7 @@ private func samples(_ add: (MetricRegistry) -> Void) -> [String] {
         #expect(document.knownSeconds == 0 && document.outages.isEmpty)
         index.stop()
         // A log that is not there is no past.
-        let empty = HistoryIndex(worker: Worker(loop: loop))
+        let empty = HistoryIndex(loop: loop)
         empty.read(log: scratch.file("none"), upTo: log.recovered)
         await loop.eventually("nothing to read") { empty.reading == .complete }
         empty.read(log: path, upTo: nil)
@@ -364,19 +364,16 @@ private func samples(_ add: (MetricRegistry) -> Void) -> [String] {
         hub.publish(PathSnapshot(monitor: "default", path: PathDocument(path), sentence: "is so"))
     }
 
-    @Test func `without a thread the history is not complete, and is read when it is asked for again`() async throws {
+    @Test func `without a thread the history is not complete, and is read once there is one`() async throws {
         let scratch = try Scratch()
         let (log, hub) = try log(at: scratch.file("events.jsonl"))
         let worker = Worker(loop: loop, capacity: 1)
         let ticket = try worker.start({ Forever() }, completion: { _ in })
-        let index = HistoryIndex(worker: worker)
+        let index = HistoryIndex(loop: loop, worker: worker, retryInterval: .milliseconds(20))
         index.read(log: scratch.file("events.jsonl"), upTo: hub.position)
         #expect(index.reading == .failed(reason: "cannot create a thread"))
         ticket.cancel()
-        await loop.eventually("the log is read") {
-            index.retry()
-            return index.reading == .complete
-        }
+        await loop.eventually("the log is read") { index.reading == .complete }
         withExtendedLifetime(log) {}
     }
 
@@ -385,13 +382,11 @@ private func samples(_ add: (MetricRegistry) -> Void) -> [String] {
         let path = scratch.file("events.jsonl")
         let (log, hub) = try log(at: path)
         try Command.run(["sh", "-c", "mv \(path) \(path)_ && mkdir \(path)"])
-        let index = HistoryIndex(worker: Worker(loop: loop))
+        let index = HistoryIndex(loop: loop, retryInterval: .milliseconds(20))
         index.read(log: path, upTo: hub.position)
         await loop.eventually("the failure") { if case .failed = index.reading { true } else { false } }
         #expect(index.reading == .failed(reason: "\(path): cannot read: Is a directory (EISDIR)"))
         try Command.run(["sh", "-c", "rmdir \(path) && mv \(path)_ \(path)"])
-        index.retry()
-        #expect(index.reading == .underWay)
         await loop.eventually("the log is read") { index.reading == .complete }
         withExtendedLifetime(log) {}
     }
@@ -414,7 +409,7 @@ private func samples(_ add: (MetricRegistry) -> Void) -> [String] {
             try Command.run(["sh", "-c", "gzip \(old) && truncate -s -30 \(old).gz"])
         }
         let end = clock.wall
-        let index = HistoryIndex(worker: Worker(loop: loop), clock: clock)
+        let index = HistoryIndex(loop: loop, clock: clock)
         index.read(log: path, upTo: hub.position)
         await loop.eventually("the log is read") { index.reading == .complete }
         let document = index.history(monitor: "default", since: begin, until: end).document(at: end)

@@ -1,7 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import Judgement
+import Diagnosis
 import LinuxIO
 import OrderedJSON
 import TestSupport
@@ -189,7 +189,7 @@ import Testing
             try service.get("/metrics").contains("nwpath_headline{state=\"\(state.rawValue)\"} 1\n"),
             sourceLocation: sourceLocation
         )
-        let sign = "\(state.level.sign) \(state.word)"
+        let sign = "\(state.level.symbol) \(state.word)"
         #expect(try service.get("/api/v1/badge/default.svg").contains(sign), sourceLocation: sourceLocation)
         let socket = ["--socket", service.socket]
         for words in [[], ["status"]] {

@@ -314,7 +314,7 @@ private let steps = [
         var options = EventHub.Options(host: "h")
         options.minimumSeverity = severity
         let hub = EventHub(options, clock: clock)
-        let index = HistoryIndex(worker: Worker(loop: Namespace.current.loop), clock: clock)
+        let index = HistoryIndex(loop: Namespace.current.loop, clock: clock)
         hub.addSink { index.take($0) }
         let identity = DaemonIdentity(version: "1", revision: "r", processID: 1, bootID: nil)
         hub.publish(DaemonStarted(identity: identity, configuration: nil, digest: nil))

@@ -2,23 +2,23 @@
 
 public import Addressing
 
-/// The way to one host, port or page, step by step.
+/// The path to one host, port or page, step by step.
 public struct DestinationEvidence: Hashable, Sendable {
-    /// As it was asked for.
+    /// As it was given.
     public var text: String
     /// The name or address of the host.
     public var host: String
     public var service: Service
-    /// What came of looking its name up; `nil` when it is an address.
+    /// The result of the lookup of its name; `nil` when it is an address.
     public var lookup: Assessment<Lookup>?
-    /// The ways to its addresses, in the order of preference.
+    /// The paths to its addresses, in the order of preference.
     public var paths: [Path] = []
     public var exchange: Assessment<Exchange> = .notAsked
-    /// The port that a page or WebSocket is asked for at.
+    /// The port of a page or WebSocket.
     public var port: UInt16?
     /// Why a step was not made, where that is known.
     public var gaps: [Layer: String] = [:]
-    /// How long looking up the name took.
+    /// The duration of the lookup.
     public var lookupTime: Duration?
 
     public enum Service: Hashable, Sendable {
@@ -55,15 +55,15 @@ public struct DestinationEvidence: Hashable, Sendable {
         public var roundTrip: Duration?
         public var connection: Assessment<ReachEvidence.Connection> = .notAsked
         public var connectTime: Duration?
-        /// Who says that there is no way (ICMP unreachable).
+        /// Who sent an ICMP unreachable.
         public var unreachableFrom: IPAddress?
         /// Whether a packet filter of this machine refused every packet (`EPERM`).
         public var isRefused = false
 
-        /// Makes a way that was not tried.
+        /// Makes a path that was not tested yet.
         public init(_ address: ScopedAddress) { self.address = address }
 
-        /// Whether anything came back; `nil` when nothing was asked.
+        /// Whether anything came back; `nil` when nothing was tested.
         public var isReachable: Bool? {
             guard echo.value != nil || connection.value != nil else { return nil }
             return echo.value == true || connection.value.map { $0 != .silent } == true
@@ -86,7 +86,7 @@ public struct DestinationEvidence: Hashable, Sendable {
         case answered(status: Int, location: String?, isUpgraded: Bool)
     }
 
-    /// Makes evidence of a destination that was not asked yet.
+    /// Makes evidence of a destination that was not tested yet.
     public init(_ text: String, host: String, port: UInt16?, _ service: Service) {
         self.text = text
         self.host = host
@@ -141,13 +141,13 @@ public struct DestinationEvidence: Hashable, Sendable {
 
     public var isComplete: Bool { layers.allSatisfy(isSound) }
 
-    /// Whether an answer came that nobody on the way can have given.
+    /// Whether an answer came that no router on the path can have sent.
     public var isGenuine: Bool {
         guard case .answered? = exchange.value else { return false }
         return service == .page(isSecure: true) || service == .webSocket(isSecure: true)
     }
 
-    /// Whether the answer may be that of somebody on the way: only encryption shows that it is not.
+    /// Whether a router on the path may have sent the answer: only encryption rules that out.
     public var mayBeForged: Bool {
         guard service == .page(isSecure: false), case .answered(let status, let location?, _)? = exchange.value else {
             return false

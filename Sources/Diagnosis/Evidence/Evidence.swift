@@ -19,9 +19,9 @@ public struct Evidence: Hashable, Sendable {
     public var transport = TransportEvidence()
     public var application = ApplicationEvidence()
     public var performance = PerformanceEvidence()
-    /// The way to one destination, if somebody asked for it.
+    /// The path to one destination, if one is diagnosed.
     public var destination: DestinationEvidence?
-    /// Whether the network was looked at; a destination that works gives no reason to.
+    /// Whether the network was examined; a destination that works gives no reason to.
     public var isNetworkExamined = true
     /// What this machine lacked for a test, such as `no local port is left (EADDRNOTAVAIL)`.
     public var shortage: String?

@@ -39,7 +39,7 @@ public struct AddressEvidence: Hashable, Sendable {
     /// Other hosts that answered for it, by hardware address (RFC 5227 section 2.1.1).
     public var otherHolders: Assessment<Set<String>> = .notAsked
 
-    /// Makes evidence of an address that nobody was asked about.
+    /// Makes evidence of an address that was not tested yet.
     public init(_ address: IPAddress) { self.address = address }
 
     /// Whether packets to other networks may come from it.
@@ -77,7 +77,7 @@ public struct RouterAnnouncement: Hashable, Sendable {
 /// A host on the same link that normally answers.
 public struct PeerEvidence: Hashable, Sendable {
     public var address: IPAddress
-    /// Whether nobody named it: its silence says nothing, its answer as much as another's.
+    /// Whether it is not configured: only its answer counts as evidence, not the lack of one.
     public var isDiscovered: Bool
     /// Whether it answers ARP or neighbour solicitations.
     public var answers: Assessment<Bool> = .notAsked
@@ -85,12 +85,12 @@ public struct PeerEvidence: Hashable, Sendable {
     public var answersMulticast: Assessment<Bool> = .notAsked
     /// Whether it answers the same question sent to it alone.
     public var answersUnicast: Assessment<Bool> = .notAsked
-    /// What it says of its own way to the gateway.
+    /// Whether it reports that it reaches the gateway.
     public var reachesGateway: Assessment<Bool> = .notAsked
-    /// What it says of its own way to the anchors.
+    /// Whether it reports that it reaches the anchors.
     public var reachesAnchors: Assessment<Bool> = .notAsked
 
-    /// Makes evidence of a host that was not asked yet.
+    /// Makes evidence of a host that was not tested yet.
     public init(_ address: IPAddress, isDiscovered: Bool = false) {
         self.address = address
         self.isDiscovered = isDiscovered

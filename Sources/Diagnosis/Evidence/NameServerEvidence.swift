@@ -22,11 +22,11 @@ public struct NameServerEvidence: Hashable, Sendable {
     public var expected: Set<IPAddress> = []
     /// A small answer over TCP.
     public var stream: Answer = .notAsked
-    /// A text of 3 kB, asked for by a datagram, into which it does not fit.
+    /// A text of 3 kB, queried over UDP, where it is truncated.
     public var textByDatagram: Delivery = .notAsked
     /// The same text over TCP.
     public var textByStream: Delivery = .notAsked
-    /// The best time that a unique name took.
+    /// The shortest duration of a query for a unique name.
     public var latency: Duration?
     /// The round trip to the server itself.
     public var roundTrip: Duration?
@@ -53,14 +53,14 @@ public struct NameServerEvidence: Hashable, Sendable {
         case whole(bytes: Int)
     }
 
-    /// Makes evidence of a server that was not asked yet.
+    /// Makes evidence of a server that was not tested yet.
     public init(_ address: IPAddress) { self.address = address }
 
     /// Whether it answered anything over the transport that programs use; `nil` when nothing was queried.
     var isAlive: Bool? {
         if isQueriedOverTCP { return stream == .notAsked ? nil : stream != .silent }
-        let asked = [ipv4, ipv6, nonexistent, root, known].filter { $0 != .notAsked }
-        return asked.isEmpty ? nil : asked.contains { $0 != .silent }
+        let tested = [ipv4, ipv6, nonexistent, root, known].filter { $0 != .notAsked }
+        return tested.isEmpty ? nil : tested.contains { $0 != .silent }
     }
 
     var isFailing: Bool { if case .failed = ipv4 { true } else { false } }

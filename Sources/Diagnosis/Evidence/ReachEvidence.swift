@@ -2,15 +2,15 @@
 
 public import Addressing
 
-/// The way beyond the gateway, for one family.
+/// The path beyond the gateway, for one family.
 public struct ReachEvidence: Hashable, Sendable {
     public var family: AddressFamily
     public var anchors: [Anchor] = []
-    /// Who says that there is no way (ICMP unreachable).
+    /// Who sent an ICMP unreachable.
     public var unreachableFrom: IPAddress?
     /// Who says that the hop limit of an ordinary packet ran out, which proves a loop.
     public var loopAt: IPAddress?
-    /// The routers that a walk by hop limit found, if one was made.
+    /// The routers that a traceroute found, if one was made.
     public var hops: [Hop] = []
 
     public enum Connection: String, Hashable, Sendable {
@@ -32,16 +32,16 @@ public struct ReachEvidence: Hashable, Sendable {
         /// Whether it answers UDP echo.
         public var datagrams: Assessment<Bool> = .notAsked
 
-        /// Makes an anchor that was not asked yet.
+        /// Makes an anchor that was not tested yet.
         public init(_ name: String, _ address: IPAddress) {
             self.name = name
             self.address = address
         }
 
-        /// Whether anything of it came back, by whatever protocol; `nil` when nothing was asked.
+        /// Whether anything of it came back, by whatever protocol; `nil` when nothing was tested.
         var isReachable: Bool? {
-            let asked = echo.value != nil || datagrams.value != nil || !ports.isEmpty
-            guard asked else { return nil }
+            let tested = echo.value != nil || datagrams.value != nil || !ports.isEmpty
+            guard tested else { return nil }
             return echo.value == true || datagrams.value == true || ports.values.contains { $0 != .silent }
         }
     }
@@ -57,13 +57,13 @@ public struct ReachEvidence: Hashable, Sendable {
         }
     }
 
-    /// Makes evidence of a family that was not asked yet.
+    /// Makes evidence of a family that was not tested yet.
     public init(_ family: AddressFamily) { self.family = family }
 
-    /// Whether any anchor answers; `nil` when none was asked.
+    /// Whether any anchor answers; `nil` when none was tested.
     public var isAlive: Bool? {
-        let asked = anchors.compactMap(\.isReachable)
-        return asked.isEmpty ? nil : asked.contains(true)
+        let tested = anchors.compactMap(\.isReachable)
+        return tested.isEmpty ? nil : tested.contains(true)
     }
 }
 
@@ -103,7 +103,7 @@ public struct PortalEvidence: Hashable, Sendable {
         }
 
         var isGenuine: Bool { status == 204 && isEchoed }
-        var asksForLogin: Bool { (300..<400).contains(status) || status == 511 }
+        var wantsLogin: Bool { (300..<400).contains(status) || status == 511 }
     }
 
     public init() {}

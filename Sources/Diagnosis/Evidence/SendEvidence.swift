@@ -74,7 +74,7 @@ public struct GatewayEvidence: Hashable, Sendable {
     /// Whether it is known to be there.
     var isSeen: Bool { isAnswering || hardwareAddresses.value?.isEmpty == false }
 
-    /// Makes evidence of a router that was not asked yet.
+    /// Makes evidence of a router that was not tested yet.
     public init(_ address: IPAddress, on interface: String) {
         self.address = address
         self.interface = interface

@@ -13,7 +13,7 @@ public struct TransportEvidence: Hashable, Sendable {
         public var family: AddressFamily
         /// The largest packet that arrives, in bytes.
         public var largest: Int
-        /// The largest packet that the own link takes, in bytes.
+        /// The MTU of the own link, in bytes.
         public var linkMTU: Int
         /// Whether a router said that a packet was too big.
         public var isAnnounced: Bool
@@ -107,9 +107,9 @@ public struct PerformanceEvidence: Hashable, Sendable {
         public var loaded: Duration?
         /// Round trips per minute under load (the IETF's responsiveness), in the direction that suffers more.
         public var roundTripsPerMinute: Int?
-        /// Megabits per second towards us; `nil` when that way was not loaded.
+        /// Megabits per second that were downloaded; `nil` without a download.
         public var down: Double?
-        /// Megabits per second from us; `nil` when that way was not loaded.
+        /// Megabits per second that were uploaded; `nil` without an upload.
         public var up: Double?
         public var duration = Duration.zero
         /// The bytes that were sent.

@@ -1,7 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 internal import Documents
-public import Judgement
+public import Diagnosis
 public import LinuxIO
 public import OrderedJSON
 

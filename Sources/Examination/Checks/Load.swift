@@ -19,7 +19,7 @@ extension ExaminationState {
             evidence.performance.loadGap = "nothing to load: set diagnosis.nq.download or diagnosis.nq.upload"
             return
         }
-        let diagnosis = Judge(budgets: order.targets.budgets).judge(evidence)
+        let diagnosis = RuleEvaluator(budgets: order.targets.budgets).evaluate(evidence)
         // The list of layers says so by itself.
         if case .hidden? = diagnosis.ladder.first(where: { $0.layer == .performance })?.state { return }
         let codes = diagnosis.verdicts.map(\.code)

@@ -9,25 +9,25 @@ final class DiagnosisMetrics {
     private static let verdict = MetricFamily.gauge("verdict", "1 for each active fault.", ["code", "layer"])
     private static let sentence = MetricFamily.info(
         "verdict_text",
-        "1 with the text of each active fault, as first scraped.",
+        "1 with the text of each active fault, as first found.",
         ["code", "layer", "severity", "say", "action"]
     )
-    /// What was reported of each fault that stands: its figures change with every round, and labels must not.
-    private var reported: [VerdictTracker.Key: VerdictTracker.Standing] = [:]
+    /// Each fault that stands as it was found first, worst first: its figures change with every round, and labels must not.
+    private var reported: [VerdictTracker.Standing] = []
     let rounds = Counter(.counter("diagnosis_rounds", "Rounds of diagnosis that ended."))
     let duration = Histogram(.histogram("diagnosis_duration_seconds", "How long a round took."))
     let bytes = Counter(
         .counter("diagnosis_bytes", "Bytes of diagnosis, without the headers of IP, TCP and UDP.", ["direction"])
     )
 
-    func register(in registry: MetricRegistry, standing: @escaping () -> [VerdictTracker.Standing]) {
+    func register(in registry: MetricRegistry) {
         rounds.increment(by: 0)
         for direction in ["sent", "received"] { bytes.increment(direction, by: 0) }
         _ = duration.child([])
         for counter in [rounds, bytes] { registry.add(counter) }
         registry.add(duration)
         registry.add { [unowned self] writer in
-            let verdicts = sentences(standing())
+            let verdicts = sentences
             writer.declare(Self.verdict)
             for code in verdicts.map(\.code) { writer.write(Self.verdict, 1, code.rawValue, code.layer.rawValue) }
             writer.declare(Self.sentence)
@@ -44,18 +44,21 @@ final class DiagnosisMetrics {
         }
     }
 
-    /// One verdict a code, worst first, with the words of all of its code as they were when each was first scraped: alerts
-    /// find the words by the code.
-    func sentences(_ standing: [VerdictTracker.Standing]) -> [Verdict] {
-        let names = standing.map { VerdictTracker.Key($0.verdict) }
-        let found = Dictionary(zip(names, standing)) { first, _ in first }
-        reported = found.mapValues { new in
-            guard let old = reported[VerdictTracker.Key(new.verdict)], old.since == new.since,
+    /// Records the faults that stand, worst first.
+    func record(_ standing: [VerdictTracker.Standing]) {
+        let known = Dictionary(reported.map { (VerdictTracker.Key($0.verdict), $0) }) { first, _ in first }
+        reported = standing.map { new in
+            guard let old = known[VerdictTracker.Key(new.verdict)], old.since == new.since,
                 old.verdict.severity == new.verdict.severity
             else { return new }
             return old
         }
-        let verdicts = Dictionary(grouping: names.compactMap { reported[$0]?.verdict }, by: \.code)
+    }
+
+    /// One verdict a code, worst first, with the words of all of its code as they were found first: alerts find the words by
+    /// the code.
+    var sentences: [Verdict] {
+        let verdicts = Dictionary(grouping: reported.map(\.verdict), by: \.code)
         return VerdictCode.allCases.compactMap { code in
             guard let all = verdicts[code], var verdict = all.first else { return nil }
             verdict.say = Self.joined(all.map(\.say))

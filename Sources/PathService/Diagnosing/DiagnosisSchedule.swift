@@ -6,7 +6,7 @@ internal import Probes
 ///
 /// Pure: rounds and times in, the next time out. In order, once in an interval, or not at all; a finding that is not certain
 /// yet is checked again soon; while something stays broken the pauses double up to ``longest``; after a change of the path,
-/// when a probe answers again or fails, and when connections stall or are answered again, at once.
+/// when a probe fails or recovers, and when connections stall or are answered again, at once.
 struct DiagnosisSchedule: Hashable {
     enum Finding: Hashable {
         /// Nothing is wrong, and nothing was.
@@ -33,9 +33,11 @@ struct DiagnosisSchedule: Hashable {
     static let frugality = 10
     /// The least time from the start of one round to that of the next.
     static let gap = Duration.seconds(1)
-    /// The same where a probe or a destination is the reason: one that fails and answers alternately is no reason to examine
-    /// all the time.
-    static let probeGap = Duration.seconds(10)
+    /// The same where a destination is the reason: one that fails and answers alternately is no reason to examine all the time.
+    static let destinationGap = Duration.seconds(10)
+    /// How many rounds probes may request in a row, and when one more may follow (a token bucket).
+    static let probeBurst = 3
+    static let probeRefill = Duration.seconds(60)
 
     /// When the next round is due, as time since boot; `nil` while nothing fails and no interval is set.
     private(set) var next: Duration?
@@ -48,6 +50,10 @@ struct DiagnosisSchedule: Hashable {
     /// When the last round was due because a destination stalled.
     private var destinationDue: Duration?
     private var abandoned: Duration?
+    /// When the round is due that probes requested and that has not begun; `nil` without one.
+    private var probeDue: Duration?
+    /// When all tokens of probes are there again.
+    private var bucketFull = Duration.zero
 
     /// Plans the first round for now, or for when something fails.
     init(at now: Duration, interval: Duration? = Self.interval) {
@@ -61,6 +67,9 @@ struct DiagnosisSchedule: Hashable {
     mutating func begin(isRequested: Bool = false, at now: Duration) {
         lastStart = now
         isRunning = true
+        // A round that is due otherwise, before there is a token, serves the request as well.
+        if let probeDue, probeDue <= now { bucketFull = max(bucketFull, now) + Self.probeRefill }
+        probeDue = nil
         // A round that was requested does not stand for one that is due because of a stall.
         repetition = isRequested ? next : nil
     }
@@ -69,13 +78,13 @@ struct DiagnosisSchedule: Hashable {
     /// would never be examined.
     /// - Returns: Whether it is given up.
     mutating func abandon(at now: Duration) -> Bool {
-        if let abandoned, now - abandoned < Self.probeGap { return false }
+        if let abandoned, now - abandoned < Self.destinationGap { return false }
         (isRunning, lastStart, repetition, next) = (false, nil, nil, nil)
         abandoned = now
         return true
     }
 
-    /// What becomes of the wish to examine at once.
+    /// The outcome of a request to examine at once.
     func runNow(isRunning: Bool, at now: Duration) -> ProbeSchedule.Wish {
         ProbeSchedule.Wish(isRunning: isRunning, lastStart: lastStart, at: now)
     }
@@ -83,7 +92,7 @@ struct DiagnosisSchedule: Hashable {
     /// How long what a round found counts: until the next but one, which comes after `pause` each, would have ended.
     static func validity(pause: Duration) -> Duration { pause * 2 + .seconds(30) }
 
-    /// A round ended; `chance` from 0 to 1 keeps machines from asking in step.
+    /// A round ended; `chance` from 0 to 1 keeps machines from sending in step.
     mutating func end(_ finding: Finding, isFrugal: Bool, at now: Duration, chance: Double) {
         var pause: Duration?
         switch finding {
@@ -110,9 +119,12 @@ struct DiagnosisSchedule: Hashable {
         bringForward(to: now, gap: Self.gap)
     }
 
-    /// A probe answers again, or fails: what was found is doubtful.
+    /// A probe failed as often as its threshold, found a portal, or answers again: one round, however many probes say so.
     mutating func probeChanged(isFrugal: Bool, at now: Duration) {
-        bringForward(to: now, gap: isFrugal ? Self.probeGap * Self.frugality : Self.probeGap)
+        guard probeDue == nil else { return }
+        let due = max(now, bucketFull - Self.probeRefill * (Self.probeBurst - 1))
+        probeDue = due
+        bringForward(to: due, gap: isFrugal ? Self.destinationGap * Self.frugality : Self.gap)
     }
 
     /// Connections are no longer answered (`isStall`), or are again; of one destination only when `isPath` is not set.
@@ -121,9 +133,9 @@ struct DiagnosisSchedule: Hashable {
             brokenRounds = 0
             return bringForward(to: now, gap: Self.gap)
         }
-        guard isStall else { return bringForward(to: now, gap: Self.probeGap) }
-        let last = destinationDue ?? now - Self.probeGap
-        let due = last > now ? last : max(now, last + Self.probeGap)
+        guard isStall else { return bringForward(to: now, gap: Self.destinationGap) }
+        let last = destinationDue ?? now - Self.destinationGap
+        let due = last > now ? last : max(now, last + Self.destinationGap)
         destinationDue = due
         bringForward(to: due, gap: Self.gap)
     }

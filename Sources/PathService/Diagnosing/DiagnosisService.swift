@@ -6,7 +6,6 @@ internal import Diagnosis
 internal import Documents
 internal import EventHub
 internal import Examination
-internal import Judgement
 internal import LinuxIO
 internal import Metrics
 internal import Netlink
@@ -15,8 +14,8 @@ internal import PathModel
 internal import Probes
 internal import StatusServer
 
-/// What an examination needs to know of the machine when it starts.
-struct DiagnosisSurroundings {
+/// The facts of the machine that an examination starts with.
+struct ExaminationContext {
     /// The name servers in use, in order.
     let servers: [DNSServer]
     let policy: PathPolicy
@@ -34,8 +33,7 @@ struct DiagnosisSurroundings {
     }
 }
 
-/// The daemon's diagnosis: examines the network when something fails, and by its schedule, keeps verdicts, publishes what
-/// changes.
+/// The daemon's diagnosis: examines the network when something fails, and by its schedule; tracks and publishes verdicts.
 ///
 /// Without `diagnosis.enabled`, nothing is examined or sent but for ``runNow()``. Confined to the daemon's loop.
 final class DiagnosisService {
@@ -50,7 +48,7 @@ final class DiagnosisService {
     /// What is examined without being requested, and how often; `nil` when nothing is.
     private var automatic: (targets: Targets, interval: Duration?)?
     private var schedule: DiagnosisSchedule
-    private var tracker = VerdictTracker()
+    private var tracker = VerdictTracker() { didSet { metrics.record(tracker.standing) } }
     private var carriers = CarrierMemory()
     private var examination: Examination?
     private var timer: EventLoop.Timer?
@@ -58,17 +56,17 @@ final class DiagnosisService {
     /// Whether the examination that runs was requested, beside those that the schedule plans.
     private var isRequested = false
     private var isStopped = false
-    /// What the calendar said when faults were first seen: told alike each time, whatever the calendar does.
+    /// The calendar time when each fault was first seen: the same in each event, whatever the calendar does.
     private var startTimes: [Duration: WallTime] = [:]
     private let metrics = DiagnosisMetrics()
     private var lastSummary: ExaminationSummary?
-    /// What counts of an examination that was requested where none is made periodically.
+    /// The result of a requested examination where none is made periodically, while it counts.
     private var requested: RequestedDiagnosis?
-    /// What is known, as `/api/v1/diagnosis` shows it.
+    /// The result, as `/api/v1/diagnosis` shows it.
     private(set) var document = DiagnosisDocument.idle
     /// The examination that runs, as `/api/v1/diagnosis` shows it.
     private(set) var running: DiagnosisStateDocument.Running?
-    private var isProgressUntold = false
+    private var isProgressPending = false
     /// What the last examination of the schedule found.
     private var lastDocument = DiagnosisDocument.idle
     /// The results that are shown, with the origin of their targets.
@@ -103,7 +101,7 @@ final class DiagnosisService {
     /// The verdicts that stand, worst first.
     var standing: [VerdictTracker.Standing] { tracker.standing }
 
-    /// The faults that the headline is judged from, worst first.
+    /// The faults that the headline is evaluated from, worst first.
     var verdicts: [VerdictTracker.Standing] {
         guard let requested else { return tracker.standing }
         return requested.verdicts + tracker.standing.filter(\.verdict.code.isOfCounters)
@@ -112,7 +110,7 @@ final class DiagnosisService {
     /// Whether it examines by itself, again and again.
     var isPeriodic: Bool { automatic?.interval != nil }
 
-    /// What the last examination found by asking; `nil` without one.
+    /// The summary of the last examination; `nil` without one.
     var summary: ExaminationSummary? { requested.map(\.summary) ?? lastSummary }
 
     /// Begins to examine, if the configuration says so.
@@ -143,18 +141,18 @@ final class DiagnosisService {
     /// Examines at once because a request came, also where the diagnosis is off.
     func runNow() throws -> RunStart {
         guard !isStopped else { throw Problem(.notReady, status: 503, detail: "The service is stopping.") }
-        let wish = schedule.runNow(isRunning: examination != nil, at: clock.boot)
-        guard wish == .granted else { return RunStart(wish) }
+        let outcome = schedule.runNow(isRunning: examination != nil, at: clock.boot)
+        guard outcome == .granted else { return RunStart(outcome) }
         cancelTimer()
         try examine(isRequested: !isPeriodic)
         return .started
     }
 
     /// Examines soon when a path changed.
-    func take(_ update: EngineUpdate) {
-        for path in update.paths where path.monitor == MonitorPolicy.standardName { requested?.take(path.change) }
+    func apply(_ update: EngineUpdate) {
+        for path in update.paths where path.monitor == MonitorPolicy.standardName { requested?.apply(path.change) }
         guard automatic != nil else { return }
-        carriers.note(DiagnosisSurroundings(engine.core).carriers, at: update.at)
+        carriers.record(ExaminationContext(engine.core).carriers, at: update.at)
         guard isPeriodic ? !update.isFirst : isFailing() || isAnythingStanding, !update.paths.isEmpty else {
             return
         }
@@ -162,9 +160,9 @@ final class DiagnosisService {
         plan()
     }
 
-    /// Examines soon when a probe answers again, or fails.
-    func probeChanged() {
-        guard automatic != nil, isPeriodic || isFailing() || isAnythingStanding else { return }
+    /// Examines soon when a probe fails or recovers (`isReported`), or, while a verdict stands, answers after any failure.
+    func probeChanged(isReported: Bool) {
+        guard automatic != nil, isReported && (isPeriodic || isFailing()) || isAnythingStanding else { return }
         let isFrugal = !isAnythingStanding && engine.core.path.isFrugal
         schedule.probeChanged(isFrugal: isFrugal, at: clock.boot)
         plan()
@@ -200,7 +198,7 @@ final class DiagnosisService {
         onChange()
     }
 
-    /// What is shown without an examination.
+    /// The document without an examination.
     private var unexamined: DiagnosisDocument {
         guard !health.isEmpty else { return .idle }
         var evidence = Evidence()
@@ -217,7 +215,7 @@ final class DiagnosisService {
     private func diagnosis(of evidence: Evidence) -> Diagnosis {
         var evidence = evidence
         evidence.health = health
-        return Judge(budgets: (settings ?? TargetSettings()).targets.budgets).judge(evidence)
+        return RuleEvaluator(budgets: (settings ?? TargetSettings()).targets.budgets).judge(evidence)
     }
 
     private func showVerdicts(in document: inout DiagnosisDocument) {
@@ -266,30 +264,30 @@ final class DiagnosisService {
     private func examine(isRequested: Bool) throws {
         self.isRequested = isRequested
         schedule.begin(isRequested: isRequested, at: clock.boot)
-        let around = DiagnosisSurroundings(engine.core)
+        let context = ExaminationContext(engine.core)
         do {
             let kernel = try self.kernel ?? LiveKernel()
             self.kernel = kernel
             examination = try Examination(
-                order(around),
+                order(context),
                 kernel: kernel,
                 loop: loop,
                 pages: pages,
                 progress: { [unowned self] layer in
                     var left = running
                     left?.finish(layer)
-                    // A layer may be asked once more, and end once more.
+                    // A layer may be examined again, and end again.
                     if left != running { show(running: left) }
                 },
                 completion: { [unowned self] result in
                     examination = nil
                     running = nil
-                    take(result, isFrugal: around.isFrugal)
+                    handle(result, isFrugal: context.isFrugal)
                 }
             )
         } catch {
             kernel = nil
-            schedule.end(.unsettled, isFrugal: around.isFrugal, at: clock.boot, chance: 0)
+            schedule.end(.unsettled, isFrugal: context.isFrugal, at: clock.boot, chance: 0)
             plan()
             throw error
         }
@@ -297,32 +295,32 @@ final class DiagnosisService {
         show(running: DiagnosisStateDocument.Running(started: started, layers: Layer.ofNetwork))
     }
 
-    private func order(_ around: DiagnosisSurroundings) -> ExaminationOrder {
+    private func order(_ context: ExaminationContext) -> ExaminationOrder {
         let targets = isRequested ? settings?.effectiveTargets : automatic?.targets
-        var order = ExaminationOrder(targets: targets ?? Targets(), servers: around.servers)
-        order.policy = around.policy
+        var order = ExaminationOrder(targets: targets ?? Targets(), servers: context.servers)
+        order.policy = context.policy
         guard !isRequested else {
-            // As `nwpath diagnose` does: nobody kept an eye on anything before.
+            // As `nwpath diagnose` does, which has no earlier rounds.
             order.limit = .seconds(15)
             return order
         }
         order.isRepeated = true
         order.recent = RecentAnswers(probes(), at: clock.boot)
-        carriers.note(around.carriers, at: clock.boot)
+        carriers.record(context.carriers, at: clock.boot)
         order.carriers = carriers
         return order
     }
 
-    private func take(_ result: ExaminationResult, isFrugal: Bool) {
+    private func handle(_ result: ExaminationResult, isFrugal: Bool) {
         let now = clock.boot
         var result = result
         result.evidence.traffic = traffic()
         let diagnosis = diagnosis(of: result.evidence)
         metrics.count(result)
-        guard !isRequested else { return takeRequested(diagnosis, result, isFrugal: isFrugal, at: now) }
+        guard !isRequested else { return handleRequested(diagnosis, result, isFrugal: isFrugal, at: now) }
         if requested != nil { forget() }
         let stalled = AddressFamily.allCases.filter(result.evidence.isStalled)
-        let changes = tracker.take(diagnosis, at: now, stalled: Set(stalled))
+        let changes = tracker.apply(diagnosis, at: now, stalled: Set(stalled))
         for change in changes { publish(change) }
         lastFinding = finding(diagnosis)
         schedule.end(
@@ -340,15 +338,15 @@ final class DiagnosisService {
         let isRecovered = before?.reachedInternet == false && lastSummary?.reachedInternet == true
         if lastSummary?.isSilent == true || isRecovered { onContradiction() }
         var document = document(result, targetsOrigin)
-        // What is shown as wrong is what was told, not what one round saw.
+        // The verdicts that stand, not those of one round.
         showVerdicts(in: &document)
         lastDocument = document
         show(document)
         plan()
     }
 
-    /// Shows for a while what was found; it raises nothing, for nobody looks a second time.
-    private func takeRequested(
+    /// Shows for a while what was found; one round raises nothing.
+    private func handleRequested(
         _ diagnosis: Diagnosis,
         _ result: ExaminationResult,
         isFrugal: Bool,
@@ -443,11 +441,11 @@ final class DiagnosisService {
     private func show(running new: DiagnosisStateDocument.Running?) {
         running = new
         revision += 1
-        // Layers end in groups, which whoever waits gets at once.
-        guard !isProgressUntold else { return }
-        isProgressUntold = true
+        // Layers end in groups: one update for all.
+        guard !isProgressPending else { return }
+        isProgressPending = true
         loop.deferring { [weak self] in
-            self?.isProgressUntold = false
+            self?.isProgressPending = false
             self?.onChange()
         }
     }
@@ -471,7 +469,7 @@ final class DiagnosisService {
 
 extension DiagnosisService: DaemonPart {
     func register(in registry: MetricRegistry) {
-        metrics.register(in: registry) { [unowned self] in standing }
+        metrics.register(in: registry)
     }
 
     func stop() {
@@ -485,7 +483,7 @@ extension Path {
     fileprivate var isFrugal: Bool { isExpensive || isConstrained }
 }
 
-/// What tells one fault from another.
+/// What distinguishes faults.
 private struct FaultName: Hashable {
     let code: VerdictCode
     let subject: String?

@@ -2,19 +2,18 @@
 
 internal import Addressing
 internal import Diagnosis
-internal import Judgement
 internal import PathModel
 
-/// What one examination found that somebody asked for while the diagnosis is off, for as long as it counts.
+/// The result of one requested examination while the diagnosis is off, for as long as it counts.
 ///
-/// Pure: what was found and moments in.
+/// Pure: results and times in.
 struct RequestedDiagnosis {
     /// How long it counts: as long as a round of a network in order that is examined again and again.
     static let validity = DiagnosisSchedule.validity(pause: DiagnosisSchedule.interval)
 
     /// The root causes, worst first.
     private(set) var verdicts: [VerdictTracker.Standing]
-    /// What was found by asking; `nil` once the path leads another way.
+    /// What was found out; `nil` once the path is another one.
     private(set) var summary: ExaminationSummary?
     /// When it counts no more, as time since boot.
     let end: Duration
@@ -25,16 +24,16 @@ struct RequestedDiagnosis {
         end = summary.ended + summary.validity
     }
 
-    /// Handles a change of the path: of another one nothing is known.
-    mutating func take(_ change: PathChange) {
-        guard let previous = change.previous, Way(previous) != Way(change.current) else { return }
+    /// Applies a change of the path: of another one nothing is known.
+    mutating func apply(_ change: PathChange) {
+        guard let previous = change.previous, ExaminedPath(previous) != ExaminedPath(change.current) else { return }
         verdicts = []
         summary = nil
     }
 }
 
-/// What an examination looks at of a path: not how good or how expensive it is.
-private struct Way: Equatable {
+/// What an examination depends on of a path: not how good or how expensive it is.
+private struct ExaminedPath: Equatable {
     let status: PathStatus
     let interfaces: [PathInterface]
     let gateways: [ScopedAddress]

@@ -3,7 +3,6 @@
 internal import Addressing
 internal import Diagnosis
 internal import Documents
-internal import Judgement
 internal import LinuxIO
 internal import Metrics
 internal import Netlink

@@ -78,7 +78,7 @@ enum ProbeHistoryFormat {
     /// Reads a whole file.
     /// - Parameters:
     ///   - bytes: The file.
-    ///   - now: The moment now; see ``ProbeRecord/restore(_:to:at:)``.
+    ///   - now: The time now; see ``ProbeRecord/restore(_:to:at:)``.
     ///   - isWanted: Whether a probe is known; the others are left out.
     /// - Returns: `nil` when it does not begin with the header: it is somebody else's.
     static func read(_ bytes: [UInt8], at now: WallTime, where isWanted: (ProbeKey) -> Bool) -> Reading? {

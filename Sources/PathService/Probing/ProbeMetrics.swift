@@ -62,7 +62,7 @@ final class ProbeMetrics {
                 writer.write(Self.success, result.isSuccess, definition.name, definition.method.rawValue)
             }
             writer.declare(Self.captivePortal)
-            for (monitor, isCaptive) in PortalJudge.verdicts(states, paths: paths()) {
+            for (monitor, isCaptive) in PortalClassifier.verdicts(states, paths: paths()) {
                 writer.write(Self.captivePortal, isCaptive, monitor)
             }
         }
@@ -114,11 +114,11 @@ final class ProbeMetrics {
     }
 }
 
-enum PortalJudge {
+enum PortalClassifier {
     /// The verdict on each path that an HTTP probe says something about.
     ///
     /// A probe that is bound to an interface speaks of the paths whose first interface has that name or alternative
-    /// name, any other of the path `default`, which its packets take.
+    /// name, any other of the path `default`, by which its packets leave.
     static func verdicts(
         _ states: [ProbeState],
         paths: [(name: String, interface: [String])]

@@ -49,7 +49,7 @@ final class ServiceCounters {
     func tally(_ present: some Sequence<String>) -> [(type: String, count: Int)] {
         var counts = ["other": 0]
         for type in types { counts[type] = 0 }
-        for type in present { counts[label(type), default: 0] += 1 }
+        for type in present { counts[types.contains(type) ? type : "other", default: 0] += 1 }
         return counts.sorted { $0.key < $1.key }.map { (type: $0.key, count: $0.value) }
     }
 

@@ -2,7 +2,6 @@
 
 internal import Addressing
 internal import Diagnosis
-internal import Judgement
 internal import LinuxIO
 internal import PathEngine
 internal import PathModel

@@ -1,6 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-internal import Judgement
+internal import Diagnosis
 internal import LinuxIO
 internal import OrderedJSON
 

@@ -2,7 +2,7 @@
 
 internal import Documents
 internal import Glibc
-internal import Judgement
+internal import Diagnosis
 internal import LinuxIO
 internal import Netlink
 internal import OrderedJSON
@@ -52,7 +52,7 @@ struct DirectStatus {
             let document = OverviewDocument(
                 state: StateDocument("status", time: clock.wall, host: host),
                 daemon: nil,
-                headline: HeadlineJudge(HeadlineFacts(host: host, path: core.path, now: clock.boot)).headline,
+                headline: HeadlineEvaluator(HeadlineFacts(host: host, path: core.path, now: clock.boot)).headline,
                 headlineSince: nil,
                 monitors: core.monitors.map {
                     MonitorDocument(monitor: $0.policy.name, path: $0.path, statusSince: nil, clock: clock)

@@ -1,6 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-internal import Judgement
+internal import Diagnosis
 internal import LinuxIO
 internal import OrderedJSON
 internal import Spelling
@@ -108,7 +108,7 @@ struct StatusText {
         let tones: [Headline.Level: Palette.Tone] = [
             .good: .good, .untested: .warning, .worse: .warning, .bad: .bad,
         ]
-        return renderer.style("\(level.sign) \(known?.word ?? state)", tones[level])
+        return renderer.style("\(level.symbol) \(known?.word ?? state)", tones[level])
     }
 
     private func age(since: String?) -> String {

@@ -76,7 +76,7 @@ struct DiagnosisRun {
         loop.run()
         examination.cancel()
         guard !box.isInterrupted, let result = box.result else { return nil }
-        let diagnosis = Judge(budgets: settings.targets.budgets).judge(result.evidence)
+        let diagnosis = RuleEvaluator(budgets: settings.targets.budgets).evaluate(result.evidence)
         let time = loop.clock.calendar(at: result.started).description
         let evidence = result.evidence
         let document = DiagnosisDocument(

@@ -1,0 +1,117 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+
+extension RuleEvaluator {
+    func localFaults(_ evidence: Evidence) -> [Verdict] {
+        var found: [Verdict] = []
+        let known = evidence.sending.filter { $0.route.value != nil }
+        if !known.isEmpty, known.allSatisfy({ $0.route.value == .missing }) {
+            found.append(
+                Verdict(
+                    .routeNoDefault,
+                    .broken,
+                    say: "there is no default route",
+                    action: "`ip route show default`, then `ip route add default via GATEWAY`"
+                )
+            )
+        }
+        found += evidence.sending.compactMap(discarding)
+        found += filter(evidence)
+        found += deadTunnels(evidence)
+        found += evidence.sending.compactMap(asymmetry)
+        found += evidence.gateways.compactMap { wrongGateway($0, evidence) }
+        return found
+    }
+
+    /// What this machine lacks for its own sockets: tests that need them found nothing out.
+    func shortage(_ evidence: Evidence) -> [Verdict] {
+        guard let clause = evidence.shortage else { return [] }
+        let action = Verdict.action(onShortage: clause)
+        return [Verdict(.hostResources, .degraded, say: "\(clause), so that tests cannot run", action: action)]
+    }
+
+    private func discarding(_ sending: SendEvidence) -> Verdict? {
+        guard case .discarded(let type, let text)? = sending.route.value else { return nil }
+        return Verdict(
+            .routeBlackhole,
+            .broken,
+            family: sending.family,
+            say: "the \(sending.family.name) route `\(text)` discards packets (\(type))",
+            action: "`\(sending.family.command) route del \(text)`",
+            evidence: [.init("route", text)]
+        )
+    }
+
+    /// A filter that refuses everything is the fault; one that refuses something may be meant.
+    private func filter(_ evidence: Evidence) -> [Verdict] {
+        let tried = evidence.sending.filter { $0.attempts > 0 }
+        let closed = tried.filter { $0.refused == $0.attempts }
+        func verdict(_ family: AddressFamily?, _ packets: Int) -> Verdict {
+            let what = family.map { "every \($0.name) packet that" } ?? "everything"
+            return Verdict(
+                .firewallLocal,
+                .broken,
+                family: family,
+                say: "a local firewall rule drops \(what) this machine sends",
+                action: "`nft list ruleset`: check the output hook",
+                evidence: [.init("refused_sends", packets)]
+            )
+        }
+        if !closed.isEmpty && closed.count == tried.count { return [verdict(nil, closed.map(\.refused).reduce(0, +))] }
+        return closed.map { verdict($0.family, $0.refused) }
+    }
+
+    /// One that carries neither family is one fault.
+    private func deadTunnels(_ evidence: Evidence) -> [Verdict] {
+        let dead = evidence.sending.filter { sending in
+            sending.tunnel.map { !$0.answers && $0.answersAround } ?? false
+        }
+        let isWhole = dead.count > 1 && Set(dead.compactMap(\.tunnel?.interface)).count == 1
+        return (isWhole ? Array(dead.prefix(1)) : dead).compactMap { sending in
+            guard let tunnel = sending.tunnel else { return nil }
+            return Verdict(
+                .routeDeadTunnel,
+                .broken,
+                family: isWhole ? nil : sending.family,
+                about: tunnel.interface,
+                say: "the \(isWhole ? "" : sending.family.name + " ")default route uses the tunnel "
+                    + "\(tunnel.interface), which passes no traffic; \(tunnel.device) works",
+                action: "restart the VPN, or take \(tunnel.interface) down"
+            )
+        }
+    }
+
+    private func asymmetry(_ sending: SendEvidence) -> Verdict? {
+        guard sending.sources.first?.answers == true else { return nil }
+        let silent = sending.sources.filter { !$0.answers }.map { "\($0.address)" }
+        guard !silent.isEmpty else { return nil }
+        return Verdict(
+            .routeAsymmetric,
+            .warning,
+            .likely,
+            family: sending.family,
+            say: "packets from \(Figures.list(silent)) get no reply; those from "
+                + "\(sending.sources.first.map { "\($0.address)" } ?? "") do",
+            action: "add a rule for each source: `\(sending.family.command) rule add from ADDRESS table TABLE`"
+        )
+    }
+
+    /// DHCP offers another router, which is there, and the one in use leads nowhere.
+    private func wrongGateway(_ gateway: GatewayEvidence, _ evidence: Evidence) -> Verdict? {
+        guard gateway.address.family == .ipv4, evidence.reach(.ipv4)?.isAlive == false,
+            let link = evidence.links.first(where: { $0.interface == gateway.interface }), let offers = link.dhcp.value,
+            !offers.contains(where: { $0.router == gateway.address }),
+            let router = offers.first(where: { $0.router != nil && $0.routerAnswers.value == true })?.router
+        else { return nil }
+        return Verdict(
+            .routeWrongGateway,
+            .broken,
+            family: .ipv4,
+            about: gateway.address,
+            say: "the default route points to \(gateway.address), which does not forward packets; "
+                + "DHCP offers \(router)",
+            action: "`ip route replace default via \(router) dev \(gateway.interface)`"
+        )
+    }
+}

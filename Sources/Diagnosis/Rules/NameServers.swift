@@ -1,0 +1,177 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+
+extension RuleEvaluator {
+    func nameServerFaults(_ evidence: Evidence) -> [Verdict] {
+        guard let servers = evidence.dns.value else { return [] }
+        guard !servers.isEmpty else {
+            return [
+                Verdict(
+                    .dnsNoConfig,
+                    .broken,
+                    say: "no name server is configured",
+                    action: "check /etc/resolv.conf and the DHCP client"
+                )
+            ]
+        }
+        // A server beyond a path that has a fault of its own is neither dead nor alive.
+        let deadFamilies = Set(evidence.reach.filter { $0.isAlive == false }.map(\.family))
+        let tested = servers.filter {
+            $0.isAlive != nil && ($0.isAlive == true || !deadFamilies.contains($0.address.family))
+        }
+        let alive = tested.filter { $0.isAlive == true }
+        guard !tested.isEmpty else { return [] }
+        guard !alive.isEmpty else { return [unreachable(tested)] }
+        return tested.filter { $0.isAlive == false }.map { dead($0, of: servers.count, alive: alive.count) }
+            + [failing(alive), slow(alive), withoutIPv6(alive), rewriting(alive), lying(alive), withoutTCP(alive)]
+            .compactMap(\.self)
+    }
+
+    private func names(_ servers: [NameServerEvidence]) -> String { Figures.list(servers.map { "\($0.address)" }) }
+
+    /// Such as `10.0.0.1 answers`, or `10.0.0.1 and 10.0.0.2 answer`.
+    private func answering(_ servers: [NameServerEvidence]) -> String {
+        "\(names(servers)) \(servers.count == 1 ? "answers" : "answer")"
+    }
+
+    private func unreachable(_ servers: [NameServerEvidence]) -> Verdict {
+        let option = servers[0].isQueriedOverTCP ? "+tcp " : ""
+        return Verdict(
+            .dnsUnreachable,
+            .broken,
+            servers.count > 1 ? .certain : .likely,
+            say: servers.count > 1
+                ? "no name server answers: \(names(servers))" : "the name server \(names(servers)) does not answer",
+            action: "try `dig \(option)@\(servers[0].address) example.com`; use another name server"
+        )
+    }
+
+    private func dead(_ server: NameServerEvidence, of count: Int, alive: Int) -> Verdict {
+        Verdict(
+            .dnsServerDead,
+            .degraded,
+            family: server.address.family,
+            about: server.address,
+            say: "the name server \(server.address) does not answer; \(alive) of \(count) do",
+            action: "remove \(server.address) from the configuration: programs wait 5 s for it"
+        )
+    }
+
+    private func failing(_ servers: [NameServerEvidence]) -> Verdict? {
+        let failing = servers.filter(\.isFailing)
+        guard let first = failing.first, case .failed(let code) = first.ipv4 else { return nil }
+        return Verdict(
+            .dnsServfail,
+            failing.count == servers.count ? .broken : .degraded,
+            say: "\(answering(failing)) every query with \(code)",
+            action: "check the log of the server: it cannot reach other servers, or DNSSEC validation fails"
+        )
+    }
+
+    /// Slow means that all servers are; otherwise programs query the next one.
+    private func slow(_ servers: [NameServerEvidence]) -> Verdict? {
+        let delays = servers.compactMap { server in
+            server.latency.map { $0 - (server.roundTrip ?? .zero) }
+        }
+        guard delays.count == servers.count, let least = delays.min(), least > .milliseconds(300) else { return nil }
+        return Verdict(
+            .dnsSlow,
+            .degraded,
+            say: "name servers take \(Figures.text(least)) per query, not counting the round trip",
+            action: "use another name server",
+            evidence: [.init("seconds", Figures.tenths(least / .seconds(1)))]
+        )
+    }
+
+    private func withoutIPv6(_ servers: [NameServerEvidence]) -> Verdict? {
+        let deaf = servers.filter { server in
+            guard case .answered = server.ipv4 else { return false }
+            return server.ipv6 == .silent
+        }
+        guard !deaf.isEmpty else { return nil }
+        return Verdict(
+            .dnsAAAATimeout,
+            .degraded,
+            say: "\(answering(deaf)) A queries but not AAAA queries: each lookup takes seconds",
+            action: "use another name server, or `options timeout:1 attempts:1` in /etc/resolv.conf"
+        )
+    }
+
+    private func rewriting(_ servers: [NameServerEvidence]) -> Verdict? {
+        for server in servers {
+            guard case .answered(let addresses) = server.nonexistent, let address = addresses.min() else { continue }
+            return Verdict(
+                .dnsNXRewrite,
+                .warning,
+                say: "\(server.address) answers \(address) for a name that does not exist",
+                action: "use another name server: this one invents addresses for names that do not exist"
+            )
+        }
+        return nil
+    }
+
+    private func lying(_ servers: [NameServerEvidence]) -> Verdict? {
+        for server in servers {
+            let wildcard = Set([server.wildcard].compactMap(\.self))
+            for (answer, right) in [(server.known, server.expected), (server.ipv4, wildcard)] where !right.isEmpty {
+                switch answer {
+                case .answered(let addresses) where addresses.isDisjoint(with: right):
+                    return wrong(server, addresses.min().map { "\($0)" } ?? "nothing", right)
+                case .noSuchName: return wrong(server, "that there is no such name", right)
+                default: continue
+                }
+            }
+        }
+        return nil
+    }
+
+    private func wrong(_ server: NameServerEvidence, _ answer: String, _ right: Set<IPAddress>) -> Verdict {
+        Verdict(
+            .dnsWrongAnswer,
+            .broken,
+            say: "\(server.address) answers \(answer) for a name whose address is "
+                + Figures.list(right.sorted().map { "\($0)" }),
+            action: "use another name server: this one, or a device on the path to it, changes answers"
+        )
+    }
+
+    private func withoutTCP(_ servers: [NameServerEvidence]) -> Verdict? {
+        let tested = servers.filter { $0.stream != .notAsked && !$0.isFailing }
+        guard !tested.isEmpty, tested.allSatisfy({ $0.stream == .silent }) else { return withoutLargeAnswers(servers) }
+        return Verdict(
+            .dnsTCPBlocked,
+            .degraded,
+            say: "\(answering(tested)) over UDP but not over TCP, so large answers are lost",
+            action: "open TCP port 53 in the firewall",
+            evidence: large(tested)
+        )
+    }
+
+    /// Connections are made, and what fills several packets is lost on them.
+    private func withoutLargeAnswers(_ servers: [NameServerEvidence]) -> Verdict? {
+        let tested = servers.filter { ![.notAsked, .missing].contains($0.textByStream) && !$0.isFailing }
+        guard !tested.isEmpty, tested.allSatisfy({ $0.textByStream == .silent }) else { return nil }
+        return Verdict(
+            .dnsTCPBlocked,
+            .degraded,
+            .likely,
+            say: "large answers of \(names(tested)) are lost over TCP; small ones arrive",
+            action: "check for a firewall or tunnel that drops large packets",
+            evidence: large(tested)
+        )
+    }
+
+    /// The result of a large text over UDP, if one was queried.
+    private func large(_ servers: [NameServerEvidence]) -> [Verdict.Fact] {
+        let words = servers.compactMap { server -> String? in
+            switch server.textByDatagram {
+            case .notAsked, .missing: nil
+            case .silent: "lost"
+            case .cut: "cut"
+            case .whole(let count): "\(count) bytes"
+            }
+        }
+        return words.isEmpty ? [] : [.init("large_answer_by_udp", words.joined(separator: " "))]
+    }
+}

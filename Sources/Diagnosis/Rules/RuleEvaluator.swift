@@ -1,0 +1,41 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+
+/// Evaluates evidence, layer by layer: verdicts, with consequences masked by their cause.
+///
+/// Pure: the same evidence gives the same diagnosis. A check without evidence is never guessed.
+public struct RuleEvaluator: Sendable {
+    public var budgets: Budgets
+
+    public init(budgets: Budgets = Budgets()) { self.budgets = budgets }
+
+    public func evaluate(_ evidence: Evidence) -> Diagnosis {
+        guard evidence.isNetworkExamined else {
+            return Diagnosis(evidence.health + shortage(evidence) + destinationFaults(evidence), evidence: evidence)
+        }
+        let found =
+            linkFaults(evidence) + evidence.health + addressFaults(evidence) + shortage(evidence)
+            + localFaults(evidence)
+            + gatewayFaults(evidence) + portalFaults(evidence) + reachFaults(evidence) + trafficFaults(evidence)
+            + nameServerFaults(evidence)
+            + transportFaults(evidence) + applicationFaults(evidence) + performanceFaults(evidence)
+            + destinationFaults(evidence)
+        return Diagnosis(found, evidence: evidence)
+    }
+}
+
+extension Evidence {
+    /// The families that this machine uses: those with a route, a gateway, or anchors that were tested.
+    var families: Set<AddressFamily> {
+        var families = Set(gateways.map(\.address.family))
+        families.formUnion(sending.filter { $0.route.value == .found }.map(\.family))
+        families.formUnion(reach.filter { $0.isAlive != nil }.map(\.family))
+        return families
+    }
+
+    func reach(_ family: AddressFamily) -> ReachEvidence? { reach.first { $0.family == family } }
+
+    /// The link that carries the traffic, or should.
+    var mainLink: LinkEvidence? { links.first(where: \.isUsable) ?? links.first }
+}
