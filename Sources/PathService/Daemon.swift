@@ -104,14 +104,7 @@ public final class Daemon {
         diagnosis = DiagnosisService(engine, loop: loop, hub: hub, clock: clock)
         traffic = TrafficMonitor(engine, loop: loop, hub: hub, recorder: recorder)
         linkHealth = LinkHealthMonitor(system, loop: loop)
-        headline = HeadlineService(
-            engine,
-            hub: hub,
-            probes: probes,
-            diagnosis: diagnosis,
-            hostName: hostName,
-            loop: loop
-        )
+        headline = HeadlineService(engine, hub: hub, probes: probes, diagnosis: diagnosis, host: hostName, loop: loop)
         registry = MetricRegistry()
         parts = DaemonParts(registry: registry)
         store = DocumentStore(
@@ -225,20 +218,8 @@ public final class Daemon {
                 publishAnswers()
             }
         }
-        diagnosis.onContradiction = { [unowned self] in probes.runAll() }
-        headline.traffic = { [unowned traffic] in traffic.observations(of: $0) }
-        diagnosis.traffic = { [unowned traffic] in traffic.evidence }
-        diagnosis.isProvedByTraffic = { [unowned self] in traffic.isProving(engine.core.path) }
-        diagnosis.probes = { [unowned probes] in probes.states }
-        diagnosis.isFailing = { [unowned self] in
-            let path = engine.core.path
-            return path.status != .satisfied || path.gateways.contains { $0.isReachable == false } || probes.isFailing
-        }
+        connectDiagnosis()
         parts.start(diagnosis) { $0.start(configuration) { [unowned self] in publishAnswers() } }
-        traffic.onReading = { [unowned self] in publishAnswers() }
-        traffic.onChange = { [unowned self] in
-            diagnosis.trafficChanged(isPath: $0.concernsReach, isStall: $0.isStall)
-        }
         parts.start(traffic) { $0.apply(isEnabled: configuration.traffic.isEnabled) }
         parts.start(linkHealth) { $0.start { [unowned diagnosis] in diagnosis.healthChanged($0) } }
         if let services {
@@ -253,6 +234,23 @@ public final class Daemon {
         parts.start(index) { index in
             guard configuration.log.file != EventLog.standardOutput else { return }
             index.read(log: configuration.log.file, outages: outages.path, upTo: past)
+        }
+    }
+
+    /// What diagnosis, headline and traffic read of each other.
+    private func connectDiagnosis() {
+        diagnosis.onContradiction = { [unowned self] in probes.runAll() }
+        headline.traffic = { [unowned traffic] in traffic.observations(of: $0) }
+        diagnosis.traffic = { [unowned traffic] in traffic.evidence }
+        diagnosis.isProvedByTraffic = { [unowned self] in traffic.isProving(engine.core.path) }
+        diagnosis.probes = { [unowned probes] in probes.states }
+        diagnosis.isFailing = { [unowned self] in
+            let path = engine.core.path
+            return path.status != .satisfied || path.gateways.contains { $0.isReachable == false } || probes.isFailing
+        }
+        traffic.onReading = { [unowned self] in publishAnswers() }
+        traffic.onChange = { [unowned self] in
+            diagnosis.trafficChanged(isPath: $0.concernsReach, isStall: $0.isStall)
         }
     }
 

@@ -34,7 +34,7 @@ final class HeadlineService {
         hub: EventHub,
         probes: ProbeService,
         diagnosis: DiagnosisService,
-        hostName: HostNameMonitor,
+        host hostName: HostNameMonitor,
         loop: EventLoop
     ) {
         self.engine = engine

@@ -5,7 +5,6 @@ import DNSWire
 import Testing
 
 @testable import MulticastDNS
-
 private let start = Duration.seconds(1000)
 
 /// A time after the start, in seconds.

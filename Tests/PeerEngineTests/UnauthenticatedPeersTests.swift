@@ -184,7 +184,7 @@ private func address(_ number: Int) -> IPAddress { .v4(0xC000_0200 + UInt32(numb
         #expect(ask(&unauthenticated, try key(0), at: now))
         #expect((0..<9).count { unauthenticated.allowsInvitation(from: waiting, at: .seconds(1000 * ($0 + 1))) } == 4)
         // How many there are is nowhere else to be seen.
-        let allowances = Mirror(reflecting: unauthenticated).children.first { $0.label == "allowances" }?.value
-        #expect((allowances as? any Collection)?.count == 1024)
+        let buckets = Mirror(reflecting: unauthenticated).children.first { $0.label == "buckets" }?.value
+        #expect((buckets as? any Collection)?.count == 1024)
     }
 }

@@ -132,10 +132,10 @@ import Testing
         }
         #expect(try service.records("verdict.raised").last?["verdict"]?["code"]?.string == "wan.down")
         let failed = try time("probe.failed")
-        #expect(try time("verdict.raised", "since") - failed < .seconds(8), "the first round that saw it")
+        #expect(try time("verdict.raised", "since") - failed < .seconds(20), "the first round that saw it")
         try far.run(["nft", "delete table ip cut"])
         try await service.eventually("verdict.cleared")
-        #expect(try time("verdict.cleared") - time("probe.recovered") < .seconds(8))
+        #expect(try time("verdict.cleared") - time("probe.recovered") < .seconds(20))
         try await Namespace.current.loop.eventually("the Internet") { try Self.headline(service) == "online" }
         withExtendedLifetime((far, scratch)) {}
     }

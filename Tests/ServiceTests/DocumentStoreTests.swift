@@ -4,7 +4,6 @@ import Documents
 import EventHub
 import EventLog
 import Glibc
-import Diagnosis
 import LinuxIO
 import Metrics
 import OrderedJSON
@@ -61,7 +60,7 @@ private final class StoreFixture {
             hub: hub,
             probes: probes,
             diagnosis: diagnosis,
-            hostName: hostName,
+            host: hostName,
             loop: loop
         )
         for part in [probes, diagnosis, traffic, headline] as [any DaemonPart] { parts.add(part) }

@@ -70,7 +70,7 @@ import Testing
 
     @Test func `path.md has the limits of filter, audits and debounce`() throws {
         let audits = AuditSchedule()
-        let debounce = Settler()
+        let debounce = DebounceState()
         let sentences: [String] = [
             "longer than /\(NotificationFilter.longestIPv4Prefix) (IPv4) or /\(NotificationFilter.longestIPv6Prefix) (IPv6)",
             "An audit every \(Self.seconds(audits.interval)) s (every \(Self.seconds(audits.lossInterval)) s while",
@@ -90,7 +90,7 @@ import Testing
             "| `threshold` | `\(settings.threshold)` |",
             "at most \(Self.kibibytes(PageExchange.longestBody)) KiB of a page",
             "There are at most \(Self.grouped(StepGrid.greatestCount)).",
-            "then at most every \(Self.minutes(ProbeHistoryKeeper.interval)) minutes",
+            "then at most every \(Self.minutes(ProbeHistoryStore.interval)) minutes",
             "No more than \(Self.mebibytes(ProbeHistoryFormat.longestFile)) MiB are written",
         ]
         try Self.expect(sentences, in: "probes.md")
@@ -105,9 +105,9 @@ import Testing
         let cache = CacheBounds()
         let sentences: [String] = [
             "\(Self.grouped(cache.records)) records of \(Self.mebibytes(cache.bytes)) MiB are kept",
-            "\(Self.kibibytes(KnownAnswerAllowance.most)) KiB initially, and \(Self.kibibytes(KnownAnswerAllowance.rate)) KiB/s",
-            "\(Self.kibibytes(ProvokedAllowance.most)) KiB initially, and \(Self.kibibytes(ProvokedAllowance.rate)) KiB/s",
-            "Packets are read for \(Self.milliseconds(TurnBudget.limit)) ms at a time",
+            "\(Self.kibibytes(KnownAnswerLimit.most)) KiB initially, and \(Self.kibibytes(KnownAnswerLimit.rate)) KiB/s",
+            "\(Self.kibibytes(ResponseTriggeredLimit.most)) KiB initially, and \(Self.kibibytes(ResponseTriggeredLimit.rate)) KiB/s",
+            "Packets are read for \(Self.milliseconds(ReadLimit.limit)) ms at a time",
             "At most \(ServiceHistory.capacity) services are remembered",
             "at most every \(Self.seconds(ServiceHistoryKeeper.interval)) s after a change",
         ]

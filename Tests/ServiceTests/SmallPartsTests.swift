@@ -102,9 +102,13 @@ private func samples(_ add: (MetricRegistry) -> Void) -> [String] {
         let counters = ServiceCounters()
         func tally(_ types: [String]) -> [String] { counters.tally(types).map { "\($0.type) \($0.count)" } }
         #expect(tally([]) == ["other 0"])
+        for type in ["_ssh._tcp", "_ipp._tcp"] { counters.count(.added(service(type))) }
         #expect(tally(["_ssh._tcp", "_ipp._tcp", "_ssh._tcp"]) == ["_ipp._tcp 1", "_ssh._tcp 2", "other 0"])
         #expect(tally(["_ipp._tcp"]) == ["_ipp._tcp 1", "_ssh._tcp 0", "other 0"])
-        #expect(tally((0..<500).map { "_t\($0)._tcp" }).count == ServiceCounters.maximumTypes + 1)
+        let many = (0..<500).map { "_t\($0)._tcp" }
+        #expect(tally(many) == ["_ipp._tcp 0", "_ssh._tcp 0", "other 500"], "a tally makes no series")
+        for type in many { counters.count(.added(service(type))) }
+        #expect(tally(many).count == ServiceCounters.maximumTypes + 1)
         #expect(counters.tally(["_late._tcp"]).first { $0.type == "other" }?.count == 1)
     }
 

@@ -92,8 +92,7 @@ public final class HeadlineEvaluator {
 
     private var finding: Finding {
         unsatisfied ?? silentGateways ?? silentLink ?? portal ?? stopped ?? stalled ?? recovering ?? silent
-            ?? withoutNames ?? short ?? checking ?? worse
-            ?? good
+            ?? withoutNames ?? short ?? checking ?? worse ?? good
     }
 
     // MARK: - Rules
@@ -189,10 +188,8 @@ public final class HeadlineEvaluator {
         let isElsewhere =
             AddressFamily.allCases.contains { !families.contains($0) && isProved($0, since: since) }
             || facts.traffic.contains { isAnswered($0) && ($0.answered ?? .zero) > since + .milliseconds(400) }
-        guard !isElsewhere, !beyond.contains(where: { ($0.answered ?? .zero) > since + HeadlineFacts.repetition })
-        else {
-            return nil
-        }
+        let hasAnswer = beyond.contains { ($0.answered ?? .zero) > since + HeadlineFacts.repetition }
+        guard !isElsewhere, !hasAnswer else { return nil }
         return Finding(
             state: .noInternet,
             message: text.unanswered(stalls),

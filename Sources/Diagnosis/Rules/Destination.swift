@@ -104,7 +104,7 @@ extension RuleEvaluator {
                 evidence: [.init("speaker", "\(speaker)")]
             )
         }
-        let position = destination.isNear ? " on the local link" : ""
+        let location = destination.isNear ? " on the local link" : ""
         let command = "`nwpath diagnose \(destination.host):PORT`"
         let hint = destination.service == .host ? "; \(command) tests a port that matters" : ""
         return Verdict(
@@ -113,7 +113,7 @@ extension RuleEvaluator {
             destination.service == .host ? .possible : .likely,
             family: family,
             about: destination.host,
-            say: "no reply comes from \(host)\(place)" + (doOthersAnswer ? "; other hosts do answer" : ""),
+            say: "no reply comes from \(host)\(location)" + (doOthersAnswer ? "; other hosts do answer" : ""),
             action: destination.isNear
                 ? "check that \(destination.host) is on, and that its address is correct"
                 : "contact the operator of \(destination.host): it is down, or a filter drops packets to it\(hint)"

@@ -35,8 +35,8 @@ extension RuleEvaluator {
             .upstreamLoop,
             .broken,
             family: nil,
-            say: "packets loop beyond the gateway: \(place) reports that their hop limit was exceeded",
-            action: "report to the provider: a routing loop at \(place)",
+            say: "packets loop beyond the gateway: \(router) reports that their hop limit was exceeded",
+            action: "report to the provider: a routing loop at \(router)",
             evidence: hops(of: reach)
         )
     }

@@ -215,7 +215,7 @@ final class DiagnosisService {
     private func diagnosis(of evidence: Evidence) -> Diagnosis {
         var evidence = evidence
         evidence.health = health
-        return RuleEvaluator(budgets: (settings ?? TargetSettings()).targets.budgets).judge(evidence)
+        return RuleEvaluator(budgets: (settings ?? TargetSettings()).targets.budgets).evaluate(evidence)
     }
 
     private func showVerdicts(in document: inout DiagnosisDocument) {

@@ -50,8 +50,8 @@ struct ConfigCheck: Command {
         .member(
             "problems",
             each: .object()
-                .member("place") { "\($0.place)" }
-                .member("message") { String("\($0)".dropFirst("\($0.place): ".count)) }
+                .member("place") { "\($0.origin)" }
+                .member("message") { String("\($0)".dropFirst("\($0.origin): ".count)) }
         ) { $0.problems }
 }
 
