@@ -31,11 +31,12 @@ package struct DHCPProbe: LinkProbe {
         query = LinkQuery(.dhcp, on: interface, message.packet, limit: limit)
     }
 
-    package mutating func receive(_ packet: ReceivedPacket, after elapsed: Duration) {
+    package mutating func receive(_ packet: ReceivedPacket, after elapsed: Duration) -> Int {
         guard let offer = message.offer(in: packet.bytes.span), offers.count < Self.most,
             !offers.contains(where: { $0.server == offer.server })
-        else { return }
+        else { return 0 }
         offers.append(offer)
+        return packet.bytes.count
     }
 
     package mutating func end(_ end: LinkProbeEnd) {

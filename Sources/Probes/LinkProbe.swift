@@ -6,7 +6,8 @@ package import LinuxIO
 package protocol LinkProbe: Probe {
     var query: LinkQuery { get set }
 
-    mutating func receive(_ packet: ReceivedPacket, after elapsed: Duration)
+    /// - Returns: The bytes that count as received; 0 for what is no reply, or one that was received before.
+    mutating func receive(_ packet: ReceivedPacket, after elapsed: Duration) -> Int
     /// Records how the collection ended; what was received stays.
     mutating func end(_ end: LinkProbeEnd)
 }
@@ -19,6 +20,8 @@ package struct LinkQuery {
     /// How long answers are collected.
     let limit: Duration
     fileprivate var started = Duration.zero
+    fileprivate var bytesReceived = 0
+    fileprivate var receiveError: Errno?
 
     init(_ link: LinkProtocol, on interface: Int, _ bytes: [UInt8], limit: Duration) {
         socket = .link(link, interface: UInt32(clamping: interface))
@@ -40,6 +43,8 @@ extension LinkProbe {
     /// How many different answers are kept.
     package static var most: Int { 16 }
 
+    package var bytesReceived: Int { query.bytesReceived }
+
     package mutating func handle(_ event: ProbeEvent, at now: ProbeTime) -> [ProbeAction] {
         switch event {
         case .started:
@@ -47,17 +52,25 @@ extension LinkProbe {
             return [.open(query.socket), .schedule(at: now.boot + query.retry), .timeout(after: query.limit)]
         case .opened, .fired: return [.send(query.bytes)]
         case .received(let packet, _):
-            receive(packet, after: now.boot - query.started)
+            query.bytesReceived += receive(packet, after: now.boot - query.started)
             return []
         case .failed(let failure, _, let use):
             switch use {
             case .open where failure.isForbidden: end(.notPermitted)
             case .open: end(.failed(failure.error))
             case .send where failure.error != .again: end(.failed(failure.error))
-            // A link that fails now may still answer: only a query that cannot be sent ends it.
-            case .send, .receive: return []
+            case .send: return []
+            // A link that fails may still answer before the limit.
+            case .receive:
+                query.receiveError = failure.error
+                return []
             }
-        case .timedOut(let isDelayed): end(isDelayed ? .delayed : .complete)
+        case .timedOut(let isDelayed):
+            if let error = query.receiveError, bytesReceived == 0 {
+                end(.failed(error))
+            } else {
+                end(isDelayed ? .delayed : .complete)
+            }
         case .fault: return []
         }
         return [.finish]

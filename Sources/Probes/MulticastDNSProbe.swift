@@ -33,6 +33,7 @@ package struct MulticastDNSProbe: Probe {
     private var hostQueries = 0
     private var unicast = MulticastQuestion.Reply.foreign
     private var isGroupAnswered = false
+    private var hasGroupFailed = false
     package private(set) var bytesReceived = 0
     package private(set) var result = MulticastDNSResult()
 
@@ -55,7 +56,7 @@ package struct MulticastDNSProbe: Probe {
             let link = ProbeSocketKind.link(.multicastDNS(question.peer.family), interface: UInt32(clamping: interface))
             let retry = ProbeAction.schedule(at: now.boot + Self.retry, timer: Self.groupTimer)
             return [openHost, .open(link, socket: Self.group)] + copies + [retry, .timeout(after: limit)]
-        case .fired(timer: Self.groupTimer), .opened(socket: Self.group, _): return [queryGroup]
+        case .fired(timer: Self.groupTimer), .opened(socket: Self.group, _): return hasGroupFailed ? [] : [queryGroup]
         case .fired:
             guard unicast == .foreign else { return [] }
             return isHostOpen ? queryHost() : [openHost]
@@ -68,11 +69,12 @@ package struct MulticastDNSProbe: Probe {
             case .send where failure.error != .again: break
             case .send, .receive: return []
             }
-            return finish()
+            hasGroupFailed = true
+            return finishIfAnswered()
         case .received(let packet, socket: Self.group): return receiveFromGroup(packet)
         case .received(let packet, _): return receiveFromHost(packet)
         case .timedOut(let isDelayed):
-            result.answersMulticast = isDelayed && !isGroupAnswered ? nil : isGroupAnswered
+            if !hasGroupFailed && (isGroupAnswered || !isDelayed) { result.answersMulticast = isGroupAnswered }
             return finish(isDelayed: isDelayed)
         // No program listens there, or a filter of this machine drops it; a later copy may find one.
         case .failed(_, _, .send):
@@ -113,8 +115,8 @@ package struct MulticastDNSProbe: Probe {
     }
 
     private mutating func finishIfAnswered() -> [ProbeAction] {
-        guard isGroupAnswered, unicast > .foreign else { return [] }
-        result.answersMulticast = true
+        guard isGroupAnswered || hasGroupFailed, unicast > .foreign else { return [] }
+        if isGroupAnswered { result.answersMulticast = true }
         return finish()
     }
 

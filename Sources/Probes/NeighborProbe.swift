@@ -44,9 +44,13 @@ package struct NeighborProbe: LinkProbe {
         query.retry = .milliseconds(400)
     }
 
-    package mutating func receive(_ packet: ReceivedPacket, after elapsed: Duration) {
-        let owner = message.owner(in: packet.bytes.span, hopLimit: packet.hopLimit)
-        if let owner, owners.count < Self.most, owners[owner] == nil { owners[owner] = elapsed }
+    package mutating func receive(_ packet: ReceivedPacket, after elapsed: Duration) -> Int {
+        guard let owner = message.owner(in: packet.bytes.span, hopLimit: packet.hopLimit), owners.count < Self.most,
+            owners[owner] == nil
+        else { return 0 }
+        owners[owner] = elapsed
+        // A reply is as long as its request; what is behind it is padding of the frame.
+        return query.bytes.count
     }
 
     package mutating func end(_ end: LinkProbeEnd) {

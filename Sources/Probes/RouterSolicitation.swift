@@ -29,16 +29,17 @@ package struct RouterSolicitation: LinkProbe {
         query = LinkQuery(.routerDiscovery, on: interface, message, limit: limit)
     }
 
-    package mutating func receive(_ packet: ReceivedPacket, after elapsed: Duration) {
+    package mutating func receive(_ packet: ReceivedPacket, after elapsed: Duration) -> Int {
         guard let address = IPAddress(bytes: packet.source.span),
             let router = RouterAdvertisement(packet.bytes.span, from: address, hopLimit: packet.hopLimit ?? -1)
-        else { return }
+        else { return 0 }
         // A router's later advertisement replaces its earlier one.
         if let index = routers.firstIndex(where: { $0.source == router.source }) {
             routers[index] = router
         } else if routers.count < Self.most {
             routers.append(router)
         }
+        return packet.bytes.count
     }
 
     package mutating func end(_ end: LinkProbeEnd) {

@@ -51,7 +51,7 @@ enum ProbeSample {
             let now = Duration.seconds(1000 + 60 * index)
             state.schedule.start(at: now)
             _ = state.schedule.finish(result, at: now, chance: 0)
-            state.take(result, started: now, at: now)
+            state.record(result, started: now, at: now)
         }
         return state
     }

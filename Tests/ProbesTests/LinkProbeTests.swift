@@ -87,6 +87,25 @@ private func reply(_ answer: @escaping Answers.Answer, after delay: Int = 20) ->
         ]
         #expect(Self.owners(try Self.run(ScriptedNetwork(packets: [1: effects])).result) == [7: .milliseconds(20)])
     }
+
+    @Test func `a link that fails and brings no reply has failed, which is not silence`() throws {
+        let down = Errno(ENETDOWN)
+        let network = ScriptedNetwork(packets: [2: [.receiveFailure(down, after: .milliseconds(5))]])
+        let neighbor = try Self.run(network)
+        #expect(neighbor.result == .failed(.unreachable, detail: down.description))
+        #expect(neighbor.duration == .seconds(1))
+        let sender = try Machine.ownAddress()
+        #expect(network.run(RouterSolicitation(on: 2, from: sender)).result == .failed(detail: down.description))
+        let dhcp = DHCPProbe(on: 2, from: sender, limit: .seconds(3))
+        #expect(network.run(dhcp).result == .failed(detail: down.description))
+    }
+
+    @Test func `replies are counted, each host's once`() throws {
+        let arp = [reply(Answers.arp(Self.one)), reply(Answers.arp(Self.one)), reply(Answers.arp(Self.two))]
+        #expect(try Self.run(ScriptedNetwork(packets: [1: arp])).traffic.bytesReceived == 56)
+        let advertisement = [reply(Answers.advertisement(Self.one)), reply(Answers.same)]
+        #expect(try Self.run(ScriptedNetwork(packets: [1: advertisement]), Machine.v6).traffic.bytesReceived == 32)
+    }
 }
 
 @Suite struct RouterSolicitationDecisionTests {
@@ -264,11 +283,15 @@ private func reply(_ answer: @escaping Answers.Answer, after delay: Int = 20) ->
         let alone = Self.run(Self.network(host: refused))
         #expect(alone.result == Self.result(nil, false) && alone.traffic.refused == 3)
         let both = Self.run(Self.network(group: refused, host: refused))
-        #expect(both.result == Self.result(nil, nil) && both.duration == .zero && both.traffic.refused == 2)
+        #expect(both.result == Self.result(nil, nil) && both.traffic.refused == 4)
         let full = Self.run(Self.network(group: [.sendFailure(.again)]))
         #expect(full.result == Self.result(false, false) && full.traffic.packets == 5)
         let missing = Self.run(ScriptedNetwork(openings: [Self.group: [.failure(Errno(ENODEV), .socket)]]))
-        #expect(missing.result.answersMulticast == nil && missing.isFinished)
+        #expect(missing.result == Self.result(false, nil) && missing.duration == .milliseconds(1500))
+        var unicast = Self.network(host: [reply(Answers.multicastDNS([Self.types]))])
+        unicast.openings = [Self.group: [.failure(Errno(ENODEV), .socket)]]
+        let answered = Self.run(unicast)
+        #expect(answered.result == Self.result(true, nil) && answered.duration == .milliseconds(20))
         // A host that is not reached at first is tried again.
         let later = Self.run(ScriptedNetwork(openings: [Self.host: [.failure(Errno(ENETUNREACH), .connect)]]))
         #expect(later.sent.filter { $0.contains("udp") } == ["450 ms udp 74", "900 ms udp 74"])

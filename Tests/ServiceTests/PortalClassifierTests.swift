@@ -27,7 +27,7 @@ import Testing
         guard let result else { return state }
         state.schedule.start(at: .zero)
         _ = state.schedule.finish(result, at: .zero, chance: 0)
-        state.take(result, started: .zero, at: .zero)
+        state.record(result, started: .zero, at: .zero)
         return state
     }
 

@@ -72,7 +72,7 @@ internal import LinuxIO
                 unsafe LoadRequest.at(context)?.head.append(line)
                 return 1
             },
-            { context, _, count in unsafe LoadRequest.at(context)?.take(count) ?? false ? 1 : 0 },
+            { context, _, count in unsafe LoadRequest.at(context)?.receive(count) ?? false ? 1 : 0 },
             { context, descriptor in unsafe LoadRequest.at(context)?.prepare(descriptor) ?? false ? 1 : 0 },
             unsafe Unmanaged.passUnretained(self).toOpaque()
         )
@@ -97,7 +97,7 @@ internal import LinuxIO
 
     // MARK: - libcurl's calls
 
-    private func take(_ count: Int) -> Bool {
+    private func receive(_ count: Int) -> Bool {
         switch purpose {
         case .load(.up, _): return true
         case .load(.down, let bytes):

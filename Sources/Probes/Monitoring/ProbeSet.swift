@@ -194,7 +194,7 @@ public final class ProbeSet {
             at: now,
             chance: .random(in: 0..<1)
         )
-        entries[index].state.take(result, started: started, at: now)
+        entries[index].state.record(result, started: started, at: now)
         let state = entries[index].state
         if before.failingSince == nil, state.schedule.failingSince != nil { repeatAnswering() }
         if before.answeringSince == nil, state.schedule.answeringSince != nil { repeatFailing() }
@@ -249,7 +249,7 @@ extension ProbeState {
         return usual * 2 < definition.retryInterval
     }
 
-    mutating func take(_ result: ProbeResult, started: Duration, at now: Duration) {
+    mutating func record(_ result: ProbeResult, started: Duration, at now: Duration) {
         history.append(result)
         // The failure of a run that a newer one overtook with success counts as loss only.
         let isNewest = started >= lastStart ?? started
