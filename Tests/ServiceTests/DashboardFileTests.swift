@@ -32,7 +32,8 @@ import Testing
 
     @Test(
         arguments: [
-            "daemon", "diagnosis", "fleet", "interface", "path", "probe", "services", "silence", "traffic", "wayout",
+            "daemon", "decommissioned", "diagnosis", "fleet", "interface", "path", "probe", "services", "silence",
+            "traffic", "wayout",
         ]
     )
     func `promtool finds every alert firing and silent as its tests say`(file: String) throws {

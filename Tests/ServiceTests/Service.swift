@@ -110,7 +110,8 @@ final class Service {
     }
 
     func get(_ path: String, _ arguments: [String] = []) throws -> String {
-        try curl(arguments + ["http://localhost\(path)"])
+        guard arguments.isEmpty else { return try curl(arguments + ["http://localhost\(path)"]) }
+        return LiveJSON.check(try UnixSocketClient.get(path, from: socket))
     }
 
     /// What `nwpath check` says, its exit status on a line of its own.
@@ -119,7 +120,8 @@ final class Service {
     }
 
     func json(_ path: String) throws -> JSONValue {
-        try JSONValue(parsing: try get(path, ["-H", "Accept: application/json"]))
+        let text = try UnixSocketClient.get(path, from: socket, fields: ["Accept: application/json"])
+        return try JSONValue(parsing: LiveJSON.check(text))
     }
 
     /// A file with the schema of events.

@@ -39,6 +39,8 @@ public final class RunningCommand {
 
     /// Starts a program found in PATH.
     ///
+    /// `nsenter --net=…` before its words costs no program: the thread enters that namespace while it starts the next one.
+    ///
     /// - Parameters:
     ///   - arguments: The program and its words.
     ///   - captures: Whether its output is kept for ``finish(input:)``; otherwise it goes to `/dev/null`.
@@ -66,11 +68,15 @@ public final class RunningCommand {
         unsafe sigemptyset(&noSignals)
         unsafe posix_spawnattr_setsigmask(&attributes, &noSignals)
         unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP))
-        var words: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) }
+        let network = Self.network(of: arguments)
+        let program = network == nil ? arguments : Array(arguments.dropFirst(2))
+        var words: [UnsafeMutablePointer<CChar>?] = unsafe program.map { unsafe strdup($0) }
         unsafe words.append(nil)
         defer { unsafe words.forEach { unsafe free($0) } }
         var process: pid_t = 0
-        let code = unsafe posix_spawnp(&process, arguments[0], &actions, &attributes, words, environ)
+        let code = try Self.inside(network) {
+            unsafe posix_spawnp(&process, program[0], &actions, &attributes, words, environ)
+        }
         close(stdin[0])
         close(stdout[1])
         input = stdin[1]
@@ -80,6 +86,23 @@ public final class RunningCommand {
             isReaped = true
             throw Errno(code)
         }
+    }
+
+    /// The namespace in which a command line starts another one; nothing else of nsenter(1) is known here.
+    private static func network(of arguments: [String]) -> String? {
+        guard arguments.count > 2, arguments[0] == "nsenter", !arguments[2].hasPrefix("-") else { return nil }
+        let option = "--net="
+        return arguments[1].hasPrefix(option) ? String(arguments[1].dropFirst(option.count)) : nil
+    }
+
+    private static func inside(_ network: String?, _ body: () -> Int32) throws(Errno) -> Int32 {
+        guard let network else { return body() }
+        let here = try FileDescriptor(opening: "/proc/thread-self/ns/net", flags: O_RDONLY)
+        let there = try FileDescriptor(opening: network, flags: O_RDONLY)
+        let code = nwp_enter_network(there.rawValue)
+        guard code == 0 else { throw Errno(code) }
+        defer { precondition(nwp_enter_network(here.rawValue) == 0, "the thread stays in another network namespace") }
+        return body()
     }
 
     deinit {
