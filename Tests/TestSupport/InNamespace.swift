@@ -18,16 +18,28 @@ public struct InNamespace: TestTrait, SuiteTrait, TestScoping {
         performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
         guard testCase != nil else { return try await function() }
-        if queues { await Turnstile.namespaces.enter() }
-        defer { if queues { Turnstile.namespaces.leave() } }
-        let namespace = try Namespace()
-        try await Namespace.$scoped.withValue(namespace) {
-            try await withTaskExecutorPreference(namespace.loop) {
-                // Without this the optimiser lets the body run on the thread that came here.
-                await Task.yield()
-                try await function()
+        try await withTaskExecutorPreference(Self.entrance.get()) {
+            if queues { await Turnstile.namespaces.enter() }
+            defer { if queues { Turnstile.namespaces.leave() } }
+            let namespace = try Namespace()
+            try await Namespace.$scoped.withValue(namespace) {
+                try await withTaskExecutorPreference(namespace.loop) {
+                    // Without this the optimiser lets the body run on the thread that came here.
+                    await Task.yield()
+                    try await function()
+                }
             }
         }
+    }
+
+    /// A thread on which tests wait for their namespace and come back.
+    ///
+    /// The threads that all tests share are busy for minutes with those that only compute; tests that wait for a kernel or
+    /// a program would come after them, when nothing is left to do meanwhile.
+    private static let entrance = Result {
+        let loop = try EventLoop()
+        try startThread { loop.run() }
+        return loop
     }
 }
 

@@ -108,7 +108,7 @@ private final class ThreadBody {
 }
 
 /// Starts a detached thread.
-private func startThread(_ body: @escaping @Sendable () -> Void) throws(Errno) {
+func startThread(_ body: @escaping @Sendable () -> Void) throws(Errno) {
     var thread = pthread_t()
     let raw = unsafe Unmanaged.passRetained(ThreadBody(body)).toOpaque()
     let code = unsafe pthread_create(

@@ -12,10 +12,10 @@ final class Turnstile: Sendable {
     ///
     /// The kernel makes, changes and unmakes all network namespaces under one lock: hundreds at once keep each other,
     /// and the events they wait for, waiting for seconds. Four a core keep the machine busy while some tests wait; more
-    /// come in while processors are idle.
+    /// come in while processors are idle, when most of those that are in only wait.
     static let namespaces = Turnstile(
         width: 4 * ProcessInfo.processInfo.activeProcessorCount,
-        widest: 8 * ProcessInfo.processInfo.activeProcessorCount,
+        widest: 16 * ProcessInfo.processInfo.activeProcessorCount,
         processors: ProcessorTime.read
     )
 
