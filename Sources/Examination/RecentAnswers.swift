@@ -25,7 +25,7 @@ package struct RecentAnswers: Sendable {
             switch (state.definition.method, state.definition.target) {
             case (.icmp, _): echoes[address.address] = result.duration
             case (.tcp, .host(_, let port?)): connections.insert(SocketAddress(address, port: port))
-            default: continue
+            case (.tcp, _), (.http, _), (.dns, _): continue
             }
         }
     }

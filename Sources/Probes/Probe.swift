@@ -2,7 +2,7 @@
 
 /// A query to the network as a value: what happened comes in, what to do goes out.
 ///
-/// It has no socket, no timer and no clock; ``ProbeRunner`` has them. A new kind of probe is one file with one of these.
+/// It has no socket, no timer and no clock; ``ProbeRunner`` has them. CONTRIBUTING.md lists what else a new kind of probe needs.
 package protocol Probe<Result> {
     associatedtype Result
 
@@ -10,7 +10,7 @@ package protocol Probe<Result> {
     var result: Result { get }
     /// The bytes of the replies that counted, without the headers of IP and UDP.
     var bytesReceived: Int { get }
-    /// What is missing of a reply that has begun to arrive, for people.
+    /// What is missing of a reply that has begun to arrive, for people: ``ProbeAttempt`` writes it behind `no answer in time`.
     var gap: String? { get }
 
     /// - Returns: What to do, in this order.

@@ -177,7 +177,6 @@ package final class ProbeRunner<Result>: Cancelable {
             do throws(SocketFailure) {
                 guard let packet = try socket.receive() else { return }
                 handle(.received(packet, socket: number))
-                if packet.bytes.isEmpty, socket.kind.isStream { return }
             } catch {
                 return fail(error, number, .receive)
             }

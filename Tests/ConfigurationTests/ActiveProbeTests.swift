@@ -117,6 +117,22 @@ import Testing
         #expect(problems("probes: {active: {p: \(settings)}}") == [problem])
     }
 
+    @Test(arguments: ProbeMethod.allCases)
+    func `a key of one method is refused for every other`(method: ProbeMethod) throws {
+        let values = [
+            "expect_status": "[204]", "ca": "/a", "server": "192.0.2.53", "record": "AAAA", "transport": "tcp",
+        ]
+        let targets = ["icmp": "gateway", "tcp": "'a.test:80'", "http": "'http://a.test/'", "dns": "a.test"]
+        let target = try #require(targets[method.rawValue], "a target of \(method)")
+        for key in Set(ProbeMethod.allCases.flatMap(\.keys)) {
+            let value = try #require(values[key], "a value of \(key)")
+            let settings = "probes: {active: {p: {target: \(target), method: \(method), \(key): \(value)}}}"
+            let found = problems(settings)
+            #expect(found.isEmpty == method.keys.contains(key), "\(settings): \(found)")
+            #expect(found.allSatisfy { $0.contains("p.\(key) is for probes of method ") })
+        }
+    }
+
     @Test(arguments: ["P", "a b", "", "a/b", "averyveryveryveryverylongnameofaprobe"])
     func `a name is fit for labels and routes`(name: String) {
         #expect(problems("probes: {active: {'\(name)': {target: gateway}}}").count == 1)

@@ -99,30 +99,6 @@ import Testing
     }
 }
 
-@Suite struct GlobSetTests {
-    @Test(arguments: [
-        ("[^v]*", "eth0", true), ("[^v]*", "veth0", false), ("[a-cx-z]1", "y1", true), ("[a-cx-z]1", "d1", false),
-        ("[-a]", "-", true), ("[a-]", "-", true), ("[!-]", "-", false), ("[*]", "*", true), ("[*]", "a", false),
-        ("[?]", "?", true), ("[é]", "é", true), ("?", "é", true), ("?", "🌐", true), ("a*", "a", true),
-        ("***a***", "bab", true), ("*a?c*", "xxabcxx", true), ("*a?c*", "xxacxx", false), ("[]", "]", false),
-    ])
-    func `sets, stars and marks`(pattern: String, name: String, matches: Bool) {
-        #expect((Glob(pattern)?.matches(name) ?? false) == matches)
-    }
-
-    @Test(arguments: [("eth0", true), ("eth*", false), ("e?", false), ("e[th]", false), ("a.b-c", true)])
-    func `only a pattern without wildcards is a name`(pattern: String, isLiteral: Bool) throws {
-        #expect(try #require(Glob(pattern)).isLiteral == isLiteral)
-        #expect(try #require(Glob(pattern)).description == pattern)
-    }
-
-    @Test func `equal texts are equal patterns`() {
-        #expect(Glob("eth*") == Glob("eth*") && Glob("eth*") != Glob("eth?"))
-        #expect(Set([Glob("a"), Glob("a"), Glob("b")]).count == 2)
-        #expect(Glob(String(repeating: "a", count: 256)) != nil)
-    }
-}
-
 @Suite struct NearestSpellingEdgeTests {
     @Test func `the first of equals is suggested`() {
         #expect(NearestSpelling.nearest(to: "bat", among: ["cat", "rat", "hat"]) == "cat")

@@ -5,7 +5,7 @@ internal import DNSWire
 
 /// How a target is tested.
 ///
-/// A new method is a case, a row of the table below, and a file with its ``Probe``.
+/// A new method is a case, a row of the table below, and a file with its ``Probe``; CONTRIBUTING.md lists the rest.
 public enum ProbeMethod: String, Hashable, Sendable, CaseIterable {
     /// An ICMP echo request (RFC 792, RFC 4443 section 4.1).
     case icmp
