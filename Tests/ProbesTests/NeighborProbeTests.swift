@@ -59,6 +59,18 @@ import Testing
         #expect(network.loop.clock.boot - start >= .milliseconds(500))
     }
 
+    @Test func `a link that goes down while replies are awaited has failed`() async throws {
+        let network = try ProbeNetwork()
+        // After the second query.
+        network.loop.schedule(after: .milliseconds(600)) {
+            #expect(throws: Never.self) { try network.near.ip("link set eth0 down") }
+        }
+        guard case .failed(.unreachable, _) = try await Self.ask(network, "192.0.2.99") else {
+            Issue.record("a link that went down was silent")
+            return
+        }
+    }
+
     @Test func `an address of one's own is asked for without a sender`() async throws {
         let network = try ProbeNetwork()
         #expect(Self.owners(try await Self.ask(network, "192.0.2.1", source: nil, limit: .milliseconds(500))) == [])
