@@ -11,7 +11,7 @@ import Testing
 ///
 /// The router, and everything beyond it, is one namespace with real servers: dnsmasq behind a forwarder that can be slow,
 /// python for pages. A real browser shows each state too.
-@Suite(.inNamespace) struct StateTableTests {
+@Suite(.inNamespaceAtOnce) struct StateTableTests {
     private let namespace = Namespace.current
     private let far: Namespace
     private let scratch: Scratch

@@ -47,7 +47,7 @@ extension Trait where Self == InNamespace {
     /// Runs each test case on the thread of a network namespace of its own.
     public static var inNamespace: InNamespace { InNamespace(queues: true) }
 
-    /// The same at once, for tests that do nothing for minutes but wait for a program.
+    /// The same at once, for tests that take minutes, so that none is left alone at the end of a run.
     public static var inNamespaceAtOnce: InNamespace { InNamespace(queues: false) }
 }
 
