@@ -118,12 +118,12 @@ public final class LoadTest: Cancelable {
         pairsLeft -= 1
         for purpose in [LoadRequest.Purpose.foreign, .own] {
             let request = LoadRequest(page, for: purpose, client: client, clock: loop.clock)
-            guard request.start(finish: { [weak self] in self?.takeSmall($0, $1) }) else { continue }
+            guard request.start(finish: { [weak self] in self?.endSmall($0, $1) }) else { continue }
             small.append(request)
         }
     }
 
-    private func takeSmall(_ request: LoadRequest, _ ending: LoadRequest.Ending) {
+    private func endSmall(_ request: LoadRequest, _ ending: LoadRequest.Ending) {
         small.removeAll { $0 === request }
         account(request)
         switch ending {
@@ -167,13 +167,13 @@ public final class LoadTest: Cancelable {
     private func addFlow(_ direction: LoadDirection, bytes: Int) {
         guard let page = order.page(direction), bytes > 0 else { return }
         let request = LoadRequest(page, for: .load(direction, bytes: bytes), client: client, clock: loop.clock)
-        guard request.start(finish: { [weak self] in self?.takeFlow($0, $1) }) else {
+        guard request.start(finish: { [weak self] in self?.endFlow($0, $1) }) else {
             return noteMistake("out of memory")
         }
         flows.append(request)
     }
 
-    private func takeFlow(_ request: LoadRequest, _ ending: LoadRequest.Ending) {
+    private func endFlow(_ request: LoadRequest, _ ending: LoadRequest.Ending) {
         guard case .load(let direction, let bytes) = request.purpose else { return }
         flows.removeAll { $0 === request }
         let delivered = request.delivered
