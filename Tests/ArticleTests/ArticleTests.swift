@@ -28,7 +28,7 @@ import Testing
         await expect(program, last: "offline")
         try routeLeft()
         await expect(program, last: "online by wiredEthernet")
-        try bridge.left.ip("link set eth0 down")
+        try bridge.left.set("eth0", isUp: false)
         await expect(program, last: "offline")
     }
 
@@ -37,9 +37,9 @@ import Testing
         let program = try Program("ArticlePrograms", "path-loop", in: bridge.left)
         await expect(program, last: "satisfied eth0")
         #expect(program.lines == ["satisfied eth0"], "the first path is the current one")
-        try Namespace.current.ip("link set p1 down")
+        try Namespace.current.set("p1", isUp: false)
         await expect(program, last: "unsatisfied no_carrier")
-        try Namespace.current.ip("link set p1 up")
+        try Namespace.current.set("p1", isUp: true)
         await expect(program, last: "satisfied eth0")
     }
 

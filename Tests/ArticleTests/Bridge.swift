@@ -15,7 +15,7 @@ struct Bridge {
         let here = Namespace.current
         hosts = try (0..<count).map { _ in try Namespace() }
         try here.ip("link add br0 type bridge")
-        try here.ip("link set br0 up")
+        try here.set("br0", isUp: true)
         for (host, number) in zip(hosts, 1...) {
             try here.connect("p\(number)", to: host, as: "eth0")
             try here.ip("link set p\(number) master br0")

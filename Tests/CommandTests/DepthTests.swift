@@ -134,7 +134,8 @@ private struct Row {
         let evidence = try await row.examine()
         #expect(evidence.gateways.allSatisfy { $0.answersHopLimit == .known(false) && $0.answersEcho == .known(false) })
         let verdicts = RuleEvaluator().evaluate(evidence).verdicts
-        #expect(verdicts.map(\.code).filter { $0.layer == .gateway } == [.gatewayNotForwarding])
+        let ofGateway = verdicts.map(\.code).filter { $0.layer == .gateway }
+        #expect(ofGateway == [.gatewayNotForwarding])
         #expect(verdicts.first { $0.code == .gatewayNotForwarding }?.family == nil)
     }
 

@@ -73,7 +73,7 @@ import Testing
 
     @Test func `a name is not waited for where the kernel has no way, and the kernel says why`() async throws {
         let (tool, file, far) = try Self.connect()
-        try far.ip("link set eth1 down")
+        try far.set("eth1", isUp: false)
         let words = ["diagnose", "https://name.test/", "--json", "--config", file]
         let dead = try await tool.run(resolvingAt: "192.0.2.2", words)
         #expect(try Self.codes(dead.json) == ["link.no-carrier"] && dead.status == 1, "\(dead.output)")
@@ -83,7 +83,7 @@ import Testing
         let probe = try await tool.run(resolvingAt: "192.0.2.2", ["probe", "name.test", "-c", "1"])
         #expect(probe.status == 1 && probe.output.contains("✗ 1: unreachable: eth0 has no carrier"), "\(probe.output)")
         try Namespace.current.ip("route del default")
-        try far.ip("link set eth1 up")
+        try far.set("eth1", isUp: true)
         try Namespace.current.waitUntilRunning("eth0")
         let cut = try await tool.run(resolvingAt: "192.0.2.2", words)
         #expect(try Self.codes(cut.json) == ["route.no-default"] && cut.status == 1, "\(cut.output)")

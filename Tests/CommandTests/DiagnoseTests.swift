@@ -69,7 +69,7 @@ import Testing
         try Namespace.current.ip("route del blackhole default")
         let none = try await tool.run("diagnose", "--offline", "--json", "--config", file)
         #expect(try Self.codes(none.json) == ["route.no-default"] && none.status == 1)
-        try Namespace.current.ip("link set eth0 down")
+        try Namespace.current.set("eth0", isUp: false)
         let down = try await tool.run("diagnose", "--json", "--config", file)
         #expect(try Self.codes(down.json) == ["link.admin-down"] && down.status == 1)
     }

@@ -99,7 +99,7 @@ private let asking: [[String]] = [
             setpriv --reuid 65534 --regid 65534 --clear-groups env -i /run/nwpath-program "$@" || echo "status $?"
             kill %1; wait %1
             """
-        try Namespace.current.ip("link set lo up")
+        try Namespace.current.set("lo", isUp: true)
         return try await tool.run(program: ["unshare", "-m", "bash", "-c", script, "bash", try Tool.program] + words)
     }
 

@@ -63,11 +63,11 @@ private struct Cable {
 @Suite(.inNamespace) struct CarrierExaminationTests {
     @Test func `a carrier that comes back within a second is waited for`() async throws {
         let cable = try Cable()
-        try cable.far.ip("link set eth1 down")
+        try cable.far.set("eth1", isUp: false)
         await Namespace.current.loop.eventually("the carrier's end") {
             (try? LiveKernel().links().values.first { $0.name == "eth0" })?.carrier == false
         }
-        let result = try await cable.examine { try cable.far.ip("link set eth1 up") }
+        let result = try await cable.examine { try cable.far.set("eth1", isUp: true) }
         let link = try #require(result.evidence.links.first)
         #expect(link.hasCarrier && link.carrierChanges == 1 && link.window >= .seconds(1))
         #expect(!RuleEvaluator().evaluate(result.evidence).verdicts.map(\.code).contains(.linkNoCarrier))
@@ -75,7 +75,7 @@ private struct Cable {
 
     @Test func `one that stays away is gone, and rounds that come again do not wait`() async throws {
         var cable = try Cable()
-        try cable.far.ip("link set eth1 down")
+        try cable.far.set("eth1", isUp: false)
         await Namespace.current.loop.eventually("the carrier's end") {
             (try? LiveKernel().links().values.first { $0.name == "eth0" })?.carrier == false
         }
@@ -184,7 +184,7 @@ private struct Cable {
         let verdicts = RuleEvaluator().evaluate(evidence).verdicts
         #expect(verdicts.map(\.code) == [.gatewayUnresolved])
         #expect(verdicts.first?.say.hasSuffix(" while other hosts do") == !isRepeated)
-        let gone = try await cable.examine { try cable.far.ip("link set eth1 down") }.evidence.peers
+        let gone = try await cable.examine { try cable.far.set("eth1", isUp: false) }.evidence.peers
         #expect(gone.allSatisfy { $0.answers.value == nil }, "silence says nothing")
     }
 

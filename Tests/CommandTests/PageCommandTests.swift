@@ -30,7 +30,7 @@ import Testing
     @Test func `a link may start tests once it was redeemed, and counts once`() async throws {
         let service = try Service()
         try service.connect()
-        try Namespace.current.ip("link set lo up")
+        try Namespace.current.set("lo", isUp: true)
         try await service.start("--listen=127.0.0.1:8353")
         let page = try await service.ask("page")
         let start = "http://127.0.0.1:8353/#link="

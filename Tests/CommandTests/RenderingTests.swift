@@ -433,8 +433,8 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
         arguments: [
             (Duration.zero, "0 s"), (.milliseconds(250), "250 ms"), (.milliseconds(1999), "1 s"),
             (.seconds(73), "1 min 13 s"),
-            (.seconds(60), "1 min"), (.seconds(3600 + 59), "1 h"), (.seconds(86_400 * 3 + 4 * 3600 + 59), "3 d 4 h"),
-            (.seconds(-5), "0 s"), (.seconds(100 * 86_400), "100 d"),
+            (.seconds(60), "1 min"), (.seconds(3659), "1 h"), (.seconds(273_659), "3 d 4 h"), (.seconds(-5), "0 s"),
+            (.seconds(8_640_000), "100 d"),
         ] as [(Duration, String)]
     )
     func `a duration has its two largest units`(duration: Duration, text: String) {

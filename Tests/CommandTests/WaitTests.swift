@@ -51,13 +51,12 @@ import Testing
         try await service.start()
         let result = try await service.ask("wait", "interface=lo", "interface=virt9", "--timeout", "2s")
         #expect(result.status == 3)
-        #expect(
-            result.messages.split(separator: "\n") == [
-                "nwpath: still waiting for: interface=lo "
-                    + "(lo is ignored, so it is not reported; see 'nwpath interfaces --all')",
-                "nwpath: still waiting for: interface=virt9 (there is no interface virt9)",
-            ]
-        )
+        let expected = """
+            nwpath: still waiting for: interface=lo (lo is ignored, so it is not reported; see 'nwpath interfaces --all')
+            nwpath: still waiting for: interface=virt9 (there is no interface virt9)
+
+            """
+        #expect(result.messages == expected)
         let help = try await service.tool.run("wait", "--help")
         #expect(help.output.contains("and is not ignored"))
         // A virtual link is ignored until a default route leads to it.

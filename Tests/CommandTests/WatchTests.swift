@@ -52,7 +52,7 @@ import Testing
         let service = try await started()
         let watch = try service.tool.launch("watch", "--socket", service.socket)
         await loop.eventually("the snapshot") { watch.lines.count == 1 }
-        try Namespace.current.ip("link set far down")
+        try Namespace.current.set("far", isUp: false)
         let cause = " ✗ path.changed       Path default is unsatisfied: eth0 has no carrier"
         await loop.eventually("the cause") { watch.output.contains(cause) }
         await loop.eventually("the rest") { watch.output.hasSuffix("\n") && watch.lines.count == 2 }

@@ -7,7 +7,9 @@ import Testing
 /// Reads hexadecimal digits; spaces and line ends are for the reader.
 private func hex(_ text: String) -> [UInt8] {
     let digits = text.filter { !$0.isWhitespace }.compactMap(\.hexDigitValue)
-    return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+    return stride(from: 0, to: digits.count - 1, by: 2).map { (place: Int) -> UInt8 in
+        UInt8(digits[place] << 4 | digits[place + 1])
+    }
 }
 
 /// Messages written out by hand, byte for byte, so that reader and writer cannot share an error.

@@ -38,7 +38,7 @@ import Testing
         let peer = try namespace.uplink()
         try namespace.ip("tuntap add wg0 mode tun")
         try namespace.ip("addr add 10.9.0.2/32 dev wg0")
-        try namespace.ip("link set wg0 up")
+        try namespace.set("wg0", isUp: true)
         try namespace.ip("route add default dev wg0 table 51820")
         try namespace.ip("rule add priority 32764 lookup main suppress_prefixlength 0")
         try namespace.ip("rule add priority 32765 not fwmark 0xca6c lookup 51820")
@@ -125,7 +125,7 @@ import Testing
     @Test func `where nothing leaves, the kernel's reason is told and no name server is waited for`() async throws {
         let peer = try namespace.uplink()
         // The route stays, and what is sent to a name server vanishes.
-        try peer.ip("link set p0 down")
+        try peer.set("p0", isUp: false)
         try namespace.wait(for: "the lost carrier") { try namespace.ip("link show eth0").contains("NO-CARRIER") }
         let run = try why.run("nobody.example")
         #expect(run.code == 1, "not 3, which blames the name servers: \(run.text)")
@@ -137,7 +137,7 @@ import Testing
 
     @Test func `JSON has every element and the verdict`() async throws {
         let peer = try namespace.uplink()
-        try namespace.ip("link set eth0 down")
+        try namespace.set("eth0", isUp: false)
         let run = try why.run("--json", "203.0.113.1")
         #expect(run.code == 1)
         let value = try JSONValue(parsing: Array(run.text.utf8))

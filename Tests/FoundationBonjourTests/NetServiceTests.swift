@@ -380,13 +380,13 @@ import Testing
         await loop.eventually("both addresses") {
             there.log.lines.contains { $0.hasPrefix("resolved Lamp 8080 10.88.0.1,10.89.0.1") }
         }
-        try peer.ip("link set b1 down")
+        try peer.set("b1", isUp: false)
         await loop.eventually("one address") {
             there.log.lines.last { $0.hasPrefix("resolved") } == "resolved Lamp 8080 10.89.0.1 -"
         }
         #expect(there.log.lines.count { $0.hasPrefix("found") } == 1)
         #expect(!there.log.contains("removed Lamp"))
-        try peer.ip("link set b2 down")
+        try peer.set("b2", isUp: false)
         await expect(there, "removed Lamp")
         end()
     }

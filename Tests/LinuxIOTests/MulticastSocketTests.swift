@@ -141,9 +141,9 @@ import Testing
     @Test func `a link that is down refuses packets, and takes them when it is up`() async throws {
         let (peer, index) = try link("v0", network: 2)
         let socket = try MulticastSocket(.ipv4, interface: index)
-        try namespace.ip("link set v0 down")
+        try namespace.set("v0", isUp: false)
         #expect(throws: Errno.self) { try socket.send([1].span) }
-        try namespace.ip("link set v0 up")
+        try namespace.set("v0", isUp: true)
         try socket.send([1].span)
         withExtendedLifetime(peer) {}
     }

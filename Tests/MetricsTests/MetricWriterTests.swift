@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 
 @testable import Metrics
@@ -107,8 +108,23 @@ private func lines(_ format: MetricFormat = .text, _ collect: @escaping (inout M
     }
 }
 
-/// What a family must not be is a mistake in our own code, found as soon as that code runs.
+private let child = "MetricFamilyChild"
+
 @Suite struct MetricFamilyTests {
+    /// In a process of its own: the thread that waits for those ends never rests beside programs that others started.
+    @Test(.enabled(if: !OwnProcess.isFor(child))) func `mistakes in a family end the program`() throws {
+        let output = try OwnProcess.run(child)
+        #expect(output.contains("3 tests in 1 suite passed"), "\(output)")
+    }
+
+    @Test(arguments: ["a", "_a", "a9", "nwpath:recorded", "UPPER"])
+    func `other names are taken`(name: String) {
+        #expect(MetricFamily(name, .gauge, help: "", labels: ["b", "_c9"]).name == name)
+    }
+}
+
+/// What a family must not be is a mistake in our own code, found as soon as that code runs.
+@Suite(.enabled(if: OwnProcess.isFor(child), "runs in the child of MetricFamilyTests")) struct MetricFamilyChild {
     @Test func `a name that scrapers refuse ends the program`() async {
         await #expect(processExitsWith: .failure) { _ = MetricFamily("9lives", .gauge, help: "") }
         await #expect(processExitsWith: .failure) { _ = MetricFamily("with-hyphen", .gauge, help: "") }
@@ -142,10 +158,5 @@ private func lines(_ format: MetricFormat = .text, _ collect: @escaping (inout M
         await #expect(processExitsWith: .failure) {
             _ = Histogram(MetricFamily("x", .histogram, help: ""), bounds: [1, 1])
         }
-    }
-
-    @Test(arguments: ["a", "_a", "a9", "nwpath:recorded", "UPPER"])
-    func `other names are taken`(name: String) {
-        #expect(MetricFamily(name, .gauge, help: "", labels: ["b", "_c9"]).name == name)
     }
 }

@@ -295,7 +295,7 @@ private let lamp = MadeUpService()
             bench.engine.setInterfaces([try bench.wire.interface()])
         }
         await bench.loop.eventually { bench.services.count == 1 }
-        #expect(bench.summary.count == 4 * 2 + 3)
+        #expect(bench.summary.count == 11)
     }
 
     @Test func `an interface that is made anew under its name is a new one`() async throws {

@@ -168,11 +168,11 @@ import Testing
         let recorder = try Recorder(wire)
         recorder.start()
         await loop.eventually { recorder.service("Lamp") != nil }
-        try wire.here.ip("link set v0 down")
+        try wire.here.set("v0", isUp: false)
         await loop.eventually(within: .seconds(60)) { !recorder.census.isRunning }
         recorder.census.setWellKnownTypes([MadeUpService(type: "_other._tcp").typeName])
         await loop.eventually { recorder.census.engine.counters.values.contains { $0.sendFailures > 0 } }
-        try wire.here.ip("link set v0 up")
+        try wire.here.set("v0", isUp: true)
         try wire.here.ip("address add 192.0.2.9/24 dev v0")
         let queries = responder.queries.count
         recorder.census.engine.setInterfaces([try wire.interface()])

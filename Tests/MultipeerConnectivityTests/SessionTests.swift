@@ -156,7 +156,8 @@ import Testing
         }
         for (peer, other) in [(peers[0], "Bob"), (peers[1], "Ada")] {
             let each = ["\(other) connecting", "\(other) connected", "\(other) notConnected"]
-            #expect(peer.states == Array(repeating: each, count: 10).flatMap { $0 })
+            let expected = Array(repeating: each, count: 10).flatMap(\.self)
+            #expect(peer.states == expected)
         }
     }
 
@@ -216,14 +217,14 @@ import Testing
         for (peer, others) in zip(peers, [["Bob", "Cyd"], ["Ada", "Cyd"], ["Ada", "Bob"]]) {
             await expect(peer, connected: others)
         }
-        try hosts[1].ip("link set eth0 down")
+        try hosts[1].set("eth0", isUp: false)
         await expect(peers[1], connected: [])
         await expect(peers[0], connected: ["Cyd"])
         await expect(peers[2], connected: ["Ada"])
         await loop.eventually("the browser loses it, too") { peers[0].read { $0.lost.map(\.displayName) } == ["Bob"] }
         #expect(peers[0].read { $0.reasons } == [.notConnected])
         // It is found again, and comes back.
-        try hosts[1].ip("link set eth0 up")
+        try hosts[1].set("eth0", isUp: true)
         await loop.eventually("found again", found: peers[0].names) { peers[0].names.count { $0 == "Bob" } == 2 }
         peers[0].invite("Bob")
         await expect(peers[1], connected: ["Ada", "Cyd"])

@@ -14,7 +14,7 @@ struct Hosts {
     init(_ count: Int) throws {
         let here = Namespace.current
         try here.ip("link add br0 type bridge")
-        try here.ip("link set br0 up")
+        try here.set("br0", isUp: true)
         all = try (1...count).map { number in
             let host = try Namespace()
             try here.connect("p\(number)", to: host, as: "eth0")

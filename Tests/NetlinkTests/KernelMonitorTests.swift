@@ -81,7 +81,7 @@ import Testing
     @Test func `the peer's carrier is heard`() async throws {
         let peer = try namespace.uplink()
         let ear = try Ear()
-        try peer.ip("link set v1 down")
+        try peer.set("v1", isUp: false)
         await namespace.loop.eventually("the carrier's loss") {
             ear.heard("RTM_NEWLINK") { if case .link(let link) = $0 { link.carrier == false } else { false } }
         }

@@ -76,7 +76,7 @@ import Testing
         #expect(link.lower == nil && link.isLowerElsewhere)
         #expect(link.carrier == true && link.operationalState == .up)
         let changes = link.carrierChanges
-        try peer.ip("link set v1 down")
+        try peer.set("v1", isUp: false)
         let dead = try #require(try kernel.link(named: "v0"))
         #expect(dead.carrier == false && dead.carrierChanges == changes + 1)
     }

@@ -195,7 +195,7 @@ import Testing
         let before = try entry(probe(family)).nexthops.sorted { $0.index < $1.index }
         #expect(before.map(\.flags) == [[], []])
         #expect(before.map(\.gateway) == gateways.map { IPAddress($0) })
-        try first.ip("link set v1 down")
+        try first.set("v1", isUp: false)
         try await namespace.loop.eventually("the flag") {
             try entry(probe(family)).nexthops.sorted { $0.index < $1.index }.map(\.flags) == [.linkDown, []]
         }

@@ -237,7 +237,7 @@ import Testing
         #expect(error == .malformedAnswer(request: MessageType(rawValue: 18)))
         var answer: RouteAnswer?
         let local = Question.lookup(RouteQuery(.of("127.0.0.1"), kind: .entry))
-        try namespace.ip("link set lo up")
+        try namespace.set("lo", isUp: true)
         _ = try socket.exchange(local) { _, body in
             answer = RouteEntry(decoding: body)?.answer
             return false

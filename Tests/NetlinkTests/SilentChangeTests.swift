@@ -162,7 +162,7 @@ import Testing
         let kernel = try LiveKernel()
         let bridge = try #require(try kernel.link(named: "b0")).index
         try await namespace.loop.eventually("the carrier") { try kernel.link(index: bridge)?.carrier == true }
-        try peer.ip("link set v1 down")
+        try peer.set("v1", isUp: false)
         // Read again because of an event of the port, as rule S14 wants.
         try await namespace.loop.eventually("the port's loss") { try kernel.link(named: "p0")?.carrier == false }
         try await namespace.loop.eventually("the bridge's loss") {
@@ -194,9 +194,9 @@ import Testing
         let peer = try namespace.uplink()
         let kernel = try LiveKernel()
         try namespace.ip("link set v0 mode dormant")
-        try peer.ip("link set v1 down")
+        try peer.set("v1", isUp: false)
         try await namespace.loop.eventually("the carrier's loss") { try kernel.link(named: "v0")?.carrier == false }
-        try peer.ip("link set v1 up")
+        try peer.set("v1", isUp: true)
         try await namespace.loop.eventually("dormancy") { try kernel.link(named: "v0")?.operationalState == .dormant }
         #expect(try kernel.link(named: "v0")?.isDormantMode == true)
         try namespace.ip("link set v0 state up")

@@ -175,7 +175,7 @@ private func namespaceName() -> String {
             }
         }
         #expect(told == [1: [nil], 2: [nil], 3: ["no_interface"]])
-        try router.ip("link set r1 down")
+        try router.set("r1", isUp: false)
         await Namespace.current.loop.eventually { told[1]?.last == "no_carrier" && told[2]?.last == "no_carrier" }
         #expect(told[3]?.allSatisfy { $0 == "no_interface" } == true)
         hub.stop()

@@ -141,7 +141,7 @@ import Testing
             calls.values.last?.results.first.map { Set($0.interfaces.map(\.name)) } == ["b1", "b2"]
         }
         #expect(calls.values.allSatisfy { $0.results.count <= 1 })
-        try peer.ip("link set b1 down")
+        try peer.set("b1", isUp: false)
         await eventually("one interface less") {
             calls.values.last?.results.first?.interfaces.map(\.name) == ["b2"]
         }

@@ -45,11 +45,11 @@ import Testing
         #expect(first.supportsIPv4 && !first.supportsIPv6)
         #expect(first.usesInterfaceType(.wiredEthernet))
         #expect(first.gateways == [.hostPort(host: "198.51.1.254", port: 0)])
-        try router.ip("link set r1 down")
+        try router.set("r1", isUp: false)
         await eventually { paths.values.last?.status == .unsatisfied }
         #expect(paths.values.last?.linuxReason == "no_carrier")
         #expect(monitor.currentPath.status == .unsatisfied)
-        try router.ip("link set r1 up")
+        try router.set("r1", isUp: true)
         await eventually { paths.values.last?.status == .satisfied }
         for (one, next) in zip(paths.values, paths.values.dropFirst()) { #expect(one != next) }
     }
@@ -90,7 +90,7 @@ import Testing
         }
         let paths = started(wired)
         await eventually { paths.values.last?.status == .satisfied }
-        try namespace.ip("link set v0 down")
+        try namespace.set("v0", isUp: false)
         await eventually { paths.values.last?.status == .unsatisfied }
         await eventually { rest.currentPath.status == .unsatisfied }
     }
@@ -106,7 +106,7 @@ import Testing
         await eventually { monitor.currentPath.status == .satisfied }
         try namespace.ip("link set v0 mtu 1400")
         try namespace.ip("addr add 203.0.113.1/24 dev v0")
-        try namespace.ip("link set v0 down")
+        try namespace.set("v0", isUp: false)
         await eventually { monitor.currentPath.status == .unsatisfied }
         let last = monitor.currentPath
         gate.signal()
@@ -197,7 +197,7 @@ import Testing
         var seen: [NWPath] = []
         for await path in NWPathMonitor() {
             seen.append(path)
-            if seen.count == 1 { try namespace.ip("link set v0 down") }
+            if seen.count == 1 { try namespace.set("v0", isUp: false) }
             if path.status == .unsatisfied { break }
         }
         #expect(seen.first?.status == .satisfied)

@@ -130,10 +130,10 @@ import Testing
         var settings = EngineSettings.prompt
         settings.recoveryHold = .milliseconds(300)
         let subject = try Subject(settings)
-        try peer.ip("link set v1 down")
+        try peer.set("v1", isUp: false)
         await subject.unsatisfied(.noCarrier)
         let lost = try #require(subject.updates.last).at
-        try peer.ip("link set v1 up")
+        try peer.set("v1", isUp: true)
         await subject.satisfied()
         let update = try #require(subject.updates.last { !$0.paths.isEmpty })
         #expect(update.at - lost >= .milliseconds(300))
@@ -144,9 +144,9 @@ import Testing
         try namespace.uplink("v0", 1, to: peer)
         let subject = try Subject()
         for _ in 1...5 {
-            try peer.ip("link set v1 down")
+            try peer.set("v1", isUp: false)
             await subject.unsatisfied(.noCarrier)
-            try peer.ip("link set v1 up")
+            try peer.set("v1", isUp: true)
             await subject.satisfied()
         }
         let actions = subject.updates.flatMap(\.paths).map(\.flapping)
@@ -159,7 +159,7 @@ import Testing
         try namespace.uplink("v0", 1, to: peer)
         let views = [MonitorPolicy(name: "a", mark: 1), MonitorPolicy(name: "b", mark: 2)]
         let subject = try Subject(EngineSettings.prompt.with { $0.monitors = views })
-        try peer.ip("link set v1 down")
+        try peer.set("v1", isUp: false)
         await subject.unsatisfied(.noCarrier)
         let since = try #require(subject.engine.core.monitor(named: "a")).tracker.statusSince
         let settings = EngineSettings.prompt.with { $0.monitors = [views[0], MonitorPolicy(name: "c", mark: 3)] }

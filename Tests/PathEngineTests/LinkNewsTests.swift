@@ -30,9 +30,9 @@ import Testing
         subject.onLinks = { [unowned subject] in
             isThere.append(subject.engine.core.classifier.multicastLinks().contains { $0.link.name == "v0" })
         }
-        try peer.ip("link set v1 down")
+        try peer.set("v1", isUp: false)
         await subject.loop.eventually("the loss") { isThere.last == false }
-        try peer.ip("link set v1 up")
+        try peer.set("v1", isUp: true)
         await subject.loop.eventually("the return") { isThere.last == true }
         #expect(subject.updates.count == 1)
     }

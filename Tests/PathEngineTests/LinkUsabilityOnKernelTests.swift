@@ -148,7 +148,7 @@ import Testing
         try namespace.cable("p0", 1, to: peer)
         try namespace.cable("q0", 2, to: peer)
         try namespace.connect("c0", to: guest, as: "g0")
-        try guest.ip("link set g0 up")
+        try guest.set("g0", isUp: true)
         // Else it answers for its address on every cable.
         try peer.run("sysctl -qw net.ipv4.conf.all.arp_ignore=1")
         try peer.ipBatch(["link set v1 address 02:00:00:00:00:09", "addr add 10.1.0.1/24 dev v1", "link set v1 up"])
@@ -165,19 +165,19 @@ import Testing
             subject.engine.core.state.unreadNeighbors.isEmpty
                 && subject.engine.core.state.bridgedAddresses == [[2, 0, 0, 0, 0, 9]]
         }
-        try guest.ip("link set g0 down")
+        try guest.set("g0", isUp: false)
         await subject.eventually("the guest is off") { _ in
             subject.engine.core.interfaces.contains { $0.name == "c0" && !$0.hasCarrier }
         }
         #expect(subject.path.status == .satisfied)
-        try guest.ip("link set g0 up")
-        try peer.ip("link set v1 down")
+        try guest.set("g0", isUp: true)
+        try peer.set("v1", isUp: false)
         await subject.unsatisfied(.noCarrier)
         #expect(subject.path.subject?.interface == "p0" && subject.path.subject?.obstacle == .lower(of: "br0"))
         #expect(ReasonText(.noCarrier, subject.path.subject).clause == "br0 runs over p0, which has no carrier")
-        try peer.ip("link set v1 up")
+        try peer.set("v1", isUp: true)
         await subject.satisfied()
-        try peer.ip("link set v1 down")
+        try peer.set("v1", isUp: false)
         await subject.unsatisfied(.noCarrier)
         // The router is plugged in elsewhere, and says something.
         try peer.ipBatch([
@@ -202,10 +202,10 @@ import Testing
         var isLate = true
         for _ in 1...3 where isLate {
             let promptness = try Promptness(of: subject, within: .milliseconds(50))
-            try peer.ip("link set v1 down")
+            try peer.set("v1", isUp: false)
             await subject.unsatisfied(.noCarrier)
             isLate = promptness.isLate
-            try peer.ip("link set v1 up")
+            try peer.set("v1", isUp: true)
             await subject.satisfied()
         }
         #expect(!isLate)

@@ -86,7 +86,7 @@ import Testing
     func `the answer is what connect(2) gets, for who watched and for who comes later`(
         situation: Situation
     ) async throws {
-        try namespace.ip("link set lo up")
+        try namespace.set("lo", isUp: true)
         try namespace.uplink("v0", 1, to: peer, metric: 100)
         try namespace.uplink("w0", 2, to: peer, metric: 200)
         let live = try Subject()

@@ -227,9 +227,9 @@ import Testing
         let subject = try Subject()
         await subject.satisfied()
         try namespace.ip("link set v0 mode dormant")
-        try peer.ip("link set v1 down")
+        try peer.set("v1", isUp: false)
         await subject.unsatisfied(.noCarrier)
-        try peer.ip("link set v1 up")
+        try peer.set("v1", isUp: true)
         await subject.eventually("a warning") { $0.status == .satisfied && $0.warnings == [.waitsForAuthentication] }
         try namespace.run("ping -c 1 -W 5 10.1.0.1")
         try namespace.ip("addr flush dev v0")
@@ -298,7 +298,7 @@ import Testing
         let subject = try Subject()
         await subject.satisfied()
         #expect(subject.path.interfaces.map(\.name) == ["v0", "w0"])
-        try peer.ip("link set v1 down")
+        try peer.set("v1", isUp: false)
         await subject.unsatisfied(.preferredRouteLinkDown)
         let text = ReasonText(.preferredRouteLinkDown, subject.path.subject)
         #expect(
@@ -315,7 +315,7 @@ import Testing
     @Test func `a radio switch explains a machine that has nothing but the radio`() async throws {
         let peer = try Namespace()
         try namespace.uplink("v0", 1, to: peer)
-        try namespace.ip("link set v0 down")
+        try namespace.set("v0", isUp: false)
         let index = try #require(try LiveKernel().link(named: "v0")).index
         let wifi = ProviderFacts(
             wireless: [index: WirelessFacts(mode: 2)],

@@ -62,13 +62,13 @@ import Testing
         #expect(subject.path.ipv4?.interfaces.map(\.name) == ["v0", "w0"])
         #expect(subject.path.gateways.map { "\($0.address)" } == ["10.1.0.1", "10.2.0.1"])
         #expect(subject.path.warnings.isEmpty)
-        try peer.ip("link set v1 down")
+        try peer.set("v1", isUp: false)
         await subject.eventually("one leg") { $0.warnings == [.degraded] }
         #expect(subject.path.status == .satisfied)
         #expect(subject.path.interfaces.map(\.name) == ["w0"])
-        try peer.ip("link set v2 down")
+        try peer.set("v2", isUp: false)
         await subject.unsatisfied(.noCarrier)
-        try peer.ip("link set v1 up")
+        try peer.set("v1", isUp: true)
         await subject.eventually("the other leg") { $0.status == .satisfied && $0.interfaces.map(\.name) == ["v0"] }
     }
 
@@ -81,9 +81,9 @@ import Testing
         ])
         let subject = try Subject()
         #expect(subject.path.ipv4?.interfaces.map(\.name) == ["v0", "w0"])
-        try peer.ip("link set v1 down")
+        try peer.set("v1", isUp: false)
         await subject.eventually("one leg") { $0.status == .satisfied && $0.interfaces.map(\.name) == ["w0"] }
-        try peer.ip("link set v2 down")
+        try peer.set("v2", isUp: false)
         await subject.eventually("none") { $0.status == .unsatisfied }
         try peer.apply(["link set v1 up", "link set v2 up"])
         await subject.unsatisfied(.noDefaultRoute)

@@ -25,13 +25,13 @@ import Testing
         ])
         let subject = try Subject()
         await subject.eventually("the tunnel") { $0.interfaces.map(\.name) == ["t0"] }
-        try peer.ip("link set v1 down")
+        try peer.set("v1", isUp: false)
         await subject.unsatisfied(.noCarrier)
         #expect(subject.path.subject?.obstacle == .lower(of: "t0") && subject.path.subject?.interface == "v0")
         #expect(try Subject().path == subject.path)
-        try peer.ip("link set v1 up")
+        try peer.set("v1", isUp: true)
         await subject.eventually("the tunnel") { $0.interfaces.map(\.name) == ["t0"] }
-        try namespace.ip("link set v0 down")
+        try namespace.set("v0", isUp: false)
         await subject.unsatisfied(.linkDown)
         #expect(try Subject().path == subject.path)
     }
@@ -51,10 +51,10 @@ import Testing
         ])
         let subject = try Subject()
         await subject.eventually("the tunnel") { $0.ipv4?.interfaces.map(\.name) == ["t0"] }
-        try peer.ip("link set v1 down")
+        try peer.set("v1", isUp: false)
         await subject.eventually("no IPv4") { $0.ipv4 == nil }
         #expect(try Subject().path == subject.path)
-        try peer.ip("link set v1 up")
+        try peer.set("v1", isUp: true)
         await subject.eventually("the tunnel") { $0.ipv4?.interfaces.map(\.name) == ["t0"] }
         withExtendedLifetime(program) {}
     }
@@ -74,7 +74,7 @@ import Testing
         ])
         let subject = try Subject()
         await subject.eventually("the tunnel") { $0.ipv4?.interfaces.map(\.name) == ["t0"] }
-        try peer.ip("link set v1 down")
+        try peer.set("v1", isUp: false)
         await subject.eventually("no IPv4") { $0.ipv4 == nil }
         // The host route is not announced to the engine; what is announced next concerns no link.
         try namespace.apply([

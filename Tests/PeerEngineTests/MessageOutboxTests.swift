@@ -102,7 +102,8 @@ private final class Bell: Sendable {
     @Test func `of messages that may be lost the last 1024 are kept`() throws {
         for number in 0..<3000 { try outbox.addUnreliable([UInt8(number >> 8), UInt8(number & 0xFF)]) }
         let kept = outbox.dequeue(room: 0).unreliable
-        #expect(kept == (1976..<3000).map { [UInt8($0 >> 8), UInt8($0 & 0xFF)] })
+        let latest = (1976..<3000).map { (number: Int) -> [UInt8] in [UInt8(number >> 8), UInt8(number & 0xFF)] }
+        #expect(kept == latest)
     }
 
     @Test func `messages that may be lost have a capacity of their own, and the latest is kept`() throws {

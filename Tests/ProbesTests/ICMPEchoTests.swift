@@ -86,7 +86,7 @@ import Testing
     @Test func `a probe is bound to its interface`() async throws {
         let network = try ProbeNetwork()
         try network.near.ip("link add other type veth peer name nobody")
-        try network.near.ip("link set other up")
+        try network.near.set("other", isUp: true)
         #expect(try await network.attempt(.icmp, ProbeNetwork.peer4) { $0.route.interface = "eth0" }.isSuccess)
         let other = try await network.attempt(.icmp, ProbeNetwork.peer4, timeout: .milliseconds(300)) {
             $0.route.interface = "other"
@@ -116,11 +116,11 @@ import Testing
     @Test func `the cable that is pulled between two attempts is seen, and its return too`() async throws {
         let network = try ProbeNetwork()
         #expect(try await network.attempt(.icmp, ProbeNetwork.peer4).isSuccess)
-        try network.near.ip("link set eth0 down")
+        try network.near.set("eth0", isUp: false)
         #expect(
             try await network.attempt(.icmp, ProbeNetwork.peer4, timeout: .milliseconds(300)).reason == .unreachable
         )
-        try network.near.ip("link set eth0 up")
+        try network.near.set("eth0", isUp: true)
         try network.near.waitUntilRunning("eth0")
         #expect(try await network.attempt(.icmp, ProbeNetwork.peer4).isSuccess)
         try network.near.ip("link delete eth0")

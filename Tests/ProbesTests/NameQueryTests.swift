@@ -33,9 +33,10 @@ import Testing
 
     @Test func `the question is that of any resolver`() throws {
         let bytes = try Self.query().bytes
-        let expected: [UInt8] =
-            [0xBE, 0xEF, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0] + [3] + "www".utf8 + [7] + "example".utf8 + [4]
-        #expect(bytes == expected + "test".utf8 + [0, 0, 1, 0, 1])
+        let header: [UInt8] = [0xBE, 0xEF, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0]
+        let name = Array("\u{3}www\u{7}example\u{4}test\u{0}".utf8)
+        let question: [UInt8] = [0, 1, 0, 1]
+        #expect(bytes == header + name + question)
         #expect(try Self.query(.aaaa).bytes.suffix(4) == [0, 28, 0, 1])
         #expect(NameQuery("example.test.", record: .a, id: 1)?.name == DomainName("example.test"))
         #expect(NameQuery(String(repeating: "a", count: 64), record: .a, id: 1) == nil)

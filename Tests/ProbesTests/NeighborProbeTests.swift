@@ -63,7 +63,7 @@ import Testing
         let network = try ProbeNetwork()
         // After the second query.
         network.loop.schedule(after: .milliseconds(600)) {
-            #expect(throws: Never.self) { try network.near.ip("link set eth0 down") }
+            #expect(throws: Never.self) { try network.near.set("eth0", isUp: false) }
         }
         guard case .failed(.unreachable, _) = try await Self.ask(network, "192.0.2.99") else {
             Issue.record("a link that went down was silent")
@@ -86,7 +86,7 @@ import Testing
             return
         }
         #expect(reason == .unreachable)
-        try network.near.ip("link set eth0 down")
+        try network.near.set("eth0", isUp: false)
         guard case .failed(.unreachable, _) = try await Self.ask(network, ProbeNetwork.peer4) else {
             Issue.record("a link that is down was asked")
             return

@@ -96,10 +96,10 @@ private final class Diary {
         set.setDefinitions([try Self.probe("gateway", "gateway")])
         await network.loop.eventually { diary.count("gateway") == 1 }
         #expect(set.states[0].last?.isSuccess == true)
-        try network.far.ip("link set eth1 down")
+        try network.far.set("eth1", isUp: false)
         await network.loop.eventually { diary.kinds("gateway") == ["failed"] }
         #expect(set.states[0].schedule.isFailing)
-        try network.far.ip("link set eth1 up")
+        try network.far.set("eth1", isUp: true)
         await network.loop.eventually { diary.kinds("gateway") == ["failed", "recovered"] }
         #expect(!set.states[0].schedule.isFailing)
         set.stop()
@@ -132,11 +132,11 @@ private final class Diary {
             try Self.probe("rare", ProbeNetwork.peer4, interval: .seconds(3600)),
         ])
         await network.loop.eventually { diary.count("often") >= 2 && diary.count("rare") == 1 }
-        try network.far.ip("link set eth1 down")
+        try network.far.set("eth1", isUp: false)
         await network.loop.eventually { diary.kinds("often") == ["failed"] && diary.kinds("rare") == ["failed"] }
         // By itself it would be tested again after pauses that double.
         await network.loop.sleep(for: .seconds(8))
-        try network.far.ip("link set eth1 up")
+        try network.far.set("eth1", isUp: true)
         await network.loop.eventually { set.states.allSatisfy { $0.schedule.failingSince == nil } }
         let since = set.states.compactMap(\.schedule.answeringSince)
         #expect(since.count == 2 && since[1] - since[0] < .seconds(3))

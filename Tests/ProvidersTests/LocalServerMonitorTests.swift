@@ -14,7 +14,7 @@ import Testing
     private var loop: EventLoop { namespace.loop }
     private let local = IPAddress.v4(0x7F00_000B)
 
-    init() throws { try namespace.ip("link set lo up") }
+    init() throws { try namespace.set("lo", isUp: true) }
 
     /// A server that answers every query with an error, or none.
     private func serve(_ address: String, port: Int, answers: Bool = true) async throws -> RunningCommand {

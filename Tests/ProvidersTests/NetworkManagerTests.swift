@@ -44,7 +44,7 @@ import Testing
         let peer = try Namespace()
         try here.ip("link add v0 type veth peer name v1 netns \(peer.path)")
         try peer.ip("address add 192.0.2.1/24 dev v1")
-        try peer.ip("link set v1 up")
+        try peer.set("v1", isUp: true)
         let dhcp = try RunningCommand([
             "nsenter", "--net=\(peer.path)", "dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--port=0",
             "--interface=v1", "--bind-interfaces", "--dhcp-range=192.0.2.100,192.0.2.200,1h", "--user=root",

@@ -104,9 +104,9 @@ import Testing
         try await loop.eventually("the name") { try events(scratch) == ["registered"] }
         await loop.eventually("two announcements") { listener.claims(of: name).announcements >= 2 }
         let before = listener.claims(of: name)
-        try Namespace.current.ip("link set up0 down")
+        try Namespace.current.set("up0", isUp: false)
         await loop.sleep(for: .milliseconds(200))
-        try Namespace.current.ip("link set up0 up")
+        try Namespace.current.set("up0", isUp: true)
         await loop.eventually("new probes", found: listener.claims(of: name)) {
             listener.claims(of: name).probes >= before.probes + 3
                 && listener.claims(of: name).announcements > before.announcements

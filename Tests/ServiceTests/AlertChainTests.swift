@@ -47,7 +47,7 @@ import Testing
             Monitoring.query("up{job=\"lan\", name=\"Meter\"}").count == 1
         }
 
-        try Namespace.current.ip("link set up0 down")
+        try Namespace.current.set("up0", isUp: false)
         func alert(_ name: String) -> JSONValue? { Monitoring.alerts().first { $0.alertName == name } }
         await loop.eventually("the alert") { alert("NwpathWayOutBroken") != nil }
         let down = try #require(alert("NwpathWayOutBroken"))
@@ -61,7 +61,7 @@ import Testing
         }
         await loop.eventually("the notification") { !monitoring.notified("firing").isEmpty }
 
-        try Namespace.current.ip("link set up0 up")
+        try Namespace.current.set("up0", isUp: true)
         try Namespace.current.ip("route replace default via 192.0.2.1")
         await loop.eventually("the all-clear") {
             monitoring.notified("resolved").contains { $0.alertName == "NwpathWayOutBroken" }

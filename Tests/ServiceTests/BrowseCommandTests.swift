@@ -146,9 +146,9 @@ import Testing
         await loop.eventually("the first question") { listener.firstQuestions(for: type) > 0 }
         try await loop.eventually("the service") { try events(scratch, of: "Lamp").contains("resolved") }
         let before = listener.firstQuestions(for: type)
-        try Namespace.current.ip("link set up0 down")
+        try Namespace.current.set("up0", isUp: false)
         await loop.sleep(for: .milliseconds(200))
-        try Namespace.current.ip("link set up0 up")
+        try Namespace.current.set("up0", isUp: true)
         await loop.eventually("a first question again") { listener.firstQuestions(for: type) > before }
         try await loop.eventually("the service again") {
             try events(scratch, of: "Lamp").drop { $0 != "lost" }.contains("resolved")
@@ -160,7 +160,7 @@ import Testing
     @Test func `where the interface is down it waits for it, unless its time is limited`() async throws {
         let neighbour = try Neighbour()
         let scratch = try Scratch()
-        try Namespace.current.ip("link set up0 down")
+        try Namespace.current.set("up0", isUp: false)
         let words = ["browse", "_lamp._tcp", "--interface", "up0"]
         for limit in [["--once"], ["--timeout", "3s"]] {
             #expect(try start(words + limit, in: scratch).wait() == 1)
@@ -171,7 +171,7 @@ import Testing
         try await loop.eventually("the message") {
             try scratch.text("err") == "nwpath: up0 is down or has no address yet; waiting for it\n"
         }
-        try Namespace.current.ip("link set up0 up")
+        try Namespace.current.set("up0", isUp: true)
         try await loop.eventually("the service") { try events(scratch, of: "Lamp").contains("resolved") }
         browse.signal(SIGINT)
         #expect(browse.wait() == 128 + SIGINT)

@@ -171,9 +171,9 @@ import Testing
             }
             #expect(try !codes().contains("link.flapping"))
         }
-        try far.ip("link set eth1 up")
+        try far.set("eth1", isUp: true)
         try await Namespace.current.loop.eventually("the fourth change") { try codes().contains("link.flapping") }
-        try far.ip("link set eth1 down")
+        try far.set("eth1", isUp: false)
         try await Namespace.current.loop.eventually("the fifth") {
             try service.json("/api/v1/diagnosis")["severity"]?.string == "broken"
         }

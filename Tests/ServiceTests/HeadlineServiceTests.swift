@@ -64,7 +64,7 @@ import Testing
         try await expect(.connected, "++???", exit: 0, service)
         try namespace.ip("route del default")
         try await expect(.localOnly, "++x..", exit: 2, service)
-        try peer.ip("link set v1 down")
+        try peer.set("v1", isUp: false)
         try await expect(.offline, "+x...", exit: 2, service)
     }
 

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Which alert keeps which quiet, decided by the real Alertmanager.
-@Suite(.inNamespace) struct InhibitionTests {
+@Suite(.inNamespaceAtOnce) struct InhibitionTests {
     /// An alert, and whether it should be told.
     private struct Case {
         let labels: [(String, String)]

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// The status page in a real browser (Fixtures/browser.py), beside the real service in a network of its own.
-@Suite(.inNamespace, .serialized) struct PageTests {
+@Suite(.inNamespaceAtOnce, .serialized) struct PageTests {
     private var loop: EventLoop { Namespace.current.loop }
 
     private func service(

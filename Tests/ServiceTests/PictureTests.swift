@@ -130,7 +130,7 @@ private let pictures: String? = unsafe getenv("NWPATH_TEST_SCREENSHOTS").map { u
         try await browser.look(at: "Online")
         try far.ip("addr del 203.0.113.80/32 dev lo")
         try await browser.look(at: "No Internet")
-        try far.ip("link set peer0 down")
+        try far.set("peer0", isUp: false)
         try await browser.look(at: "Offline")
         try browser.finish()
         withExtendedLifetime((service, servers)) {}

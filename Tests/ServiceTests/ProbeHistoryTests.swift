@@ -317,7 +317,7 @@ private enum Invented {
             good["min_seconds"]?.double, good["median_seconds"]?.double, good["p95_seconds"]?.double
         )
         #expect(try #require(least) <= #require(median) && #require(median) <= #require(p95))
-        try Namespace.current.ip("link set lo down")
+        try Namespace.current.set("lo", isUp: false)
         try await wait(service, "a loss") { ($0["lost"]?.int ?? 0) >= 1 }
         let worse = try history(service)
         let steps = worse["steps"]?.array ?? []
@@ -328,7 +328,7 @@ private enum Invented {
         #expect(try history(service, "since=30d")["steps"]?.array?.count ?? 0 >= 1)
         try await validate(worse, service)
         #expect(service.stop().code == 0)
-        try Namespace.current.ip("link set lo up")
+        try Namespace.current.set("lo", isUp: true)
         try await service.restart(arguments)
         let kept = try history(service)
         #expect(try #require(kept["sent"]?.int) >= #require(worse["sent"]?.int))

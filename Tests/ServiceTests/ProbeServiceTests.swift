@@ -221,7 +221,7 @@ import Testing
         try await wait(service, "gateway") { $0["state"]?.string == "ok" }
         #expect(try probe(service, "gateway")["last"]?["address"]?.string == "192.0.2.1")
         let before = try service.records("probe.failed").count
-        try router.ip("link set lan0 down")
+        try router.set("lan0", isUp: false)
         try await service.eventually("probe.failed", count: before + 1)
     }
 }

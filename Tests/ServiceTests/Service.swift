@@ -157,15 +157,18 @@ final class Service {
     }
 
     /// The records of the log; the line that is being written is none yet, for a reader may see a part of it.
-    func records() throws -> [JSONValue] {
-        let text = try scratch.text("events.jsonl")
-        return try String(text[..<(text.lastIndex(of: "\n") ?? text.startIndex)]).lines.map {
-            try JSONValue(parsing: $0)
-        }
+    func records() throws -> [JSONValue] { try lines().map { try JSONValue(parsing: $0) } }
+
+    /// The records of one kind; others, of which there may be thousands, are not parsed.
+    func records(_ event: String) throws -> [JSONValue] {
+        try lines().filter { $0.utf8.contains("\"\(event)\"".utf8) }.map { try JSONValue(parsing: $0) }
+            .filter { $0["event"]?.string == event }
     }
 
-    /// The records of one kind.
-    func records(_ event: String) throws -> [JSONValue] { try records().filter { $0["event"]?.string == event } }
+    private func lines() throws -> [String] {
+        let text = try scratch.text("events.jsonl")
+        return String(text[..<(text.lastIndex(of: "\n") ?? text.startIndex)]).lines
+    }
 
     /// Waits for a record of the log.
     func eventually(_ event: String, count: Int = 1) async throws {

@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test func `a client that came first is served, on sockets of both kinds, and the rest is opened`() async throws {
-        try Namespace.current.ip("link set lo up")
+        try Namespace.current.set("lo", isUp: true)
         let process = try activate(
             [scratch.file("handed.sock"), "127.0.0.1:8353"],
             names: "api:web",

@@ -265,11 +265,11 @@ import Testing
         let service = try await start()
         _ = try await wait(for: "connected", service)
         let before = try service.json("/api/v1/probes/nameserver1")["attempts"]?.int ?? 0
-        try router.ip("link set v1 down")
+        try router.set("v1", isUp: false)
         _ = try await wait(for: "offline", service)
         let paused = try service.json("/api/v1/probes/nameserver1")
         #expect(paused["attempts"]?.int == before && before > 0)
-        try router.ip("link set v1 up")
+        try router.set("v1", isUp: true)
         try router.waitUntilRunning("v1")
         try namespace.waitUntilRunning("v0")
         _ = try await wait(for: "connected", service)

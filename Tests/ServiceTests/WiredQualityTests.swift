@@ -20,9 +20,9 @@ import Testing
         let service = try await Service()
         #expect(try quality(service) == "good")
         #expect(try service.records("path.snapshot").first?["path"]?["link_quality"]?.string == "good")
-        try namespace.ip("link set peer0 down")
+        try namespace.set("peer0", isUp: false)
         try await service.eventually("path.changed")
-        try namespace.ip("link set peer0 up")
+        try namespace.set("peer0", isUp: true)
         try await service.eventually("path.changed", count: 2)
         try await loop.eventually { try quality(service) == "good" }
         // Longer than the service waits before it asks about interfaces that changed.

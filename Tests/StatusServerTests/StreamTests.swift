@@ -203,7 +203,7 @@ import Testing
         let curl = ["nsenter", "--net=\(peer.path)", "curl", "-sN", "http://192.0.2.1:8353/api/v1/events"]
         let client = try RunningCommand(curl)
         await fixture.loop.eventually { fixture.server.api.streams.count == 1 }
-        try peer.ip("link set v1 down")
+        try peer.set("v1", isUp: false)
         await fixture.loop.eventually { fixture.server.api.streams.count == 0 && fixture.server.connectionCount == 0 }
         client.signal(9)
     }

@@ -1,7 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-internal import LinuxIO
+public import LinuxIO
 
 /// Something of a namespace that did not become ready.
 public struct NotReady: Error, CustomStringConvertible {
@@ -15,8 +15,8 @@ extension Namespace {
     /// - Throws: ``NotReady`` when it does not within a minute.
     public func waitUntilRunning(_ device: String) throws {
         try wait(for: "\(device) to run") {
-            // A socket belongs to the namespace of the thread that made it.
-            loop.isCurrent ? Self.isRunning(device) : inside { Self.isRunning(device) }
+            let link = try? inside { () throws(Errno) in try InterfaceFlags(of: device) }
+            return link.map { $0.flags & IFF_RUNNING != 0 } ?? false
         }
     }
 
@@ -56,17 +56,41 @@ extension Namespace {
         }
     }
 
-    /// Whether a device of the calling thread's namespace has IFF_RUNNING.
-    private static func isRunning(_ device: String) -> Bool {
-        let socket = socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | O_CLOEXEC, 0)
-        guard socket >= 0 else { return false }
-        defer { close(socket) }
-        // `struct ifreq`: a name of 16 bytes, then the flags.
-        var request = Array(device.utf8.prefix(15))
-        request += [UInt8](repeating: 0, count: 40 - request.count)
-        let code = unsafe request.withUnsafeMutableBytes { bytes in
-            unsafe bytes.baseAddress.map { unsafe ioctl(socket, UInt(SIOCGIFFLAGS), $0) } ?? -1
+    /// Sets a device up or down as `ip link set` does, without starting a program.
+    /// - Throws: The errno of ioctl(2): `ENODEV` for a device that is not there.
+    public func set(_ device: String, isUp: Bool) throws(Errno) {
+        try inside { () throws(Errno) in
+            var link = try InterfaceFlags(of: device)
+            link.flags = isUp ? link.flags | IFF_UP : link.flags & ~IFF_UP
+            try link.control(SIOCSIFFLAGS)
         }
-        return code == 0 && request[16] & 0x40 != 0
+    }
+}
+
+/// The flags of a device in the calling thread's namespace (netdevice(7)).
+private struct InterfaceFlags {
+    /// `struct ifreq`: a name of 16 bytes, then the flags.
+    private var request: [UInt8]
+
+    var flags: Int {
+        get { Int(request[16]) | Int(request[17]) << 8 }
+        set { request.replaceSubrange(16..<18, with: [UInt8(newValue & 0xFF), UInt8(newValue >> 8)]) }
+    }
+
+    init(of device: String) throws(Errno) {
+        let name = Array(device.utf8)
+        guard name.count < 16 else { throw Errno(ENODEV) }
+        request = name + [UInt8](repeating: 0, count: 40 - name.count)
+        try control(SIOCGIFFLAGS)
+    }
+
+    mutating func control(_ operation: Int32) throws(Errno) {
+        let raw = socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | O_CLOEXEC, 0)
+        guard raw >= 0 else { throw .current }
+        let socket = FileDescriptor(owning: raw)
+        let code = unsafe request.withUnsafeMutableBytes { bytes in
+            unsafe bytes.baseAddress.map { unsafe ioctl(socket.rawValue, UInt(operation), $0) } ?? -1
+        }
+        guard code == 0 else { throw .current }
     }
 }

@@ -30,7 +30,7 @@ public final class Namespace: Sendable {
         }
         threadID = started.wait()
         guard threadID > 0 else { throw Errno(threadID) }
-        try ip("link set lo up")
+        try set("lo", isUp: true)
     }
 
     deinit {
@@ -70,17 +70,31 @@ public final class Namespace: Sendable {
     public func connect(_ name: String, to peer: Namespace, as peerName: String) throws {
         let index = Self.nextIndex.wrappingAdd(1, ordering: .relaxed).newValue
         try ip("link add name \(name) index \(index) type veth peer name \(peerName) netns \(peer.path)")
-        try ip("link set \(name) up")
-        try peer.ip("link set \(peerName) up")
+        try set(name, isUp: true)
+        try peer.set(peerName, isUp: true)
         try waitUntilRunning(name)
         try peer.waitUntilRunning(peerName)
     }
 
-    /// Runs a body on the loop's thread while the calling thread waits for its answer.
-    func inside(_ body: @escaping @Sendable () -> Bool) -> Bool {
-        let answer = Started()
-        loop.perform { answer.signal(body() ? 1 : 0) }
-        return answer.wait() == 1
+    /// Runs a body while the calling thread is in the namespace.
+    func inside<Value>(_ body: () throws(Errno) -> Value) throws(Errno) -> Value {
+        if nwp_thread_id() == threadID { return try body() }
+        return try Self.inside(path, body)
+    }
+
+    /// The same for the file of a network namespace.
+    static func inside<Value>(_ path: String, _ body: () throws(Errno) -> Value) throws(Errno) -> Value {
+        let here = try FileDescriptor(opening: "/proc/thread-self/ns/net", flags: O_RDONLY)
+        let there = try FileDescriptor(opening: path, flags: O_RDONLY)
+        try enter(there)
+        let result = Result(catching: body)
+        guard (try? enter(here)) != nil else { preconditionFailure("the thread stays in another network namespace") }
+        return try result.get()
+    }
+
+    private static func enter(_ namespace: borrowing FileDescriptor) throws(Errno) {
+        let code = nwp_enter_network(namespace.rawValue)
+        guard code == 0 else { throw Errno(code) }
     }
 }
 

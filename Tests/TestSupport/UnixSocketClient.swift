@@ -27,15 +27,18 @@ public enum UnixSocketClient {
         func failure(_ code: Int32, _ text: String) -> CommandFailure {
             CommandFailure(command: ["GET", path, socket], code: code, output: text)
         }
-        let raw = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
-        guard raw >= 0 else { throw Errno.current }
+        let raw = unsafe nwp_unix_connect(socket)
+        guard raw >= 0 else { throw failure(7, Errno(raw).description) }
         defer { close(raw) }
         var time = timeval(tv_sec: Int(limit / .seconds(1)), tv_usec: 0)
         let size = socklen_t(MemoryLayout<timeval>.size)
-        for option in [SO_RCVTIMEO, SO_SNDTIMEO] { unsafe setsockopt(raw, SOL_SOCKET, option, &time, size) }
-        guard connect(raw, to: socket) else { throw failure(7, Errno.current.description) }
+        unsafe setsockopt(raw, SOL_SOCKET, SO_RCVTIMEO, &time, size)
         let lines = ["GET \(path) HTTP/1.1", "Host: localhost", "Connection: close"] + fields
-        try send(lines.joined(separator: "\r\n") + "\r\n\r\n", to: raw)
+        let request = Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
+        // A request is smaller than the buffer of a socket that was connected just now.
+        guard unsafe nwp_send(raw, request, request.count) == request.count else {
+            throw failure(56, Errno.current.description)
+        }
         var answer: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 65_536)
         while true {
@@ -48,30 +51,6 @@ public enum UnixSocketClient {
         guard !answer.isEmpty else { throw failure(52, "an empty answer") }
         guard let body = HTTPAnswer(answer).body else { throw failure(18, "an answer that is cut off") }
         return String(decoding: body, as: UTF8.self)
-    }
-
-    private static func connect(_ raw: Int32, to path: String) -> Bool {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        let room = MemoryLayout.size(ofValue: address.sun_path)
-        guard path.utf8.count < room else { return false }
-        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path.utf8) }
-        return unsafe withUnsafePointer(to: &address) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                unsafe Glibc.connect(raw, pointer, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
-            }
-        }
-    }
-
-    private static func send(_ text: String, to raw: Int32) throws(Errno) {
-        var bytes = Array(text.utf8)[...]
-        while !bytes.isEmpty {
-            let count = unsafe bytes.withUnsafeBytes { bytes in
-                unsafe Glibc.send(raw, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
-            }
-            guard count > 0 else { throw .current }
-            bytes = bytes.dropFirst(count)
-        }
     }
 }
 

@@ -26,11 +26,14 @@ private func frame(
     switch payload.count {
     case 0..<126: bytes.append(bit | UInt8(payload.count))
     case 126..<65_536: bytes += [bit | 126, UInt8(payload.count >> 8), UInt8(payload.count & 0xFF)]
-    default: bytes += [bit | 127] + (0..<8).map { UInt8(payload.count >> (56 - 8 * $0) & 0xFF) }
+    default:
+        bytes.append(bit | 127)
+        for shift in stride(from: 56, through: 0, by: -8) { bytes.append(UInt8(payload.count >> shift & 0xFF)) }
     }
     guard isMasked else { return bytes + payload }
     let key: [UInt8] = [0x37, 0xFA, 0x21, 0x3D]
-    return bytes + key + payload.enumerated().map { $1 ^ key[$0 % 4] }
+    let masked = payload.enumerated().map { (index: Int, byte: UInt8) -> UInt8 in byte ^ key[index % 4] }
+    return bytes + key + masked
 }
 
 private func text(_ text: String) -> WebSocketEvent { .message(.text(text)) }

@@ -26,7 +26,7 @@ struct RadioSwitches: Equatable {
     mutating func apply(_ event: ArraySlice<UInt8>, device: (UInt32) -> Int? = { _ in nil }) {
         guard event.count >= 8 else { return }
         let bytes = Array(event)
-        let index = (0..<4).reduce(UInt32(0)) { $0 | UInt32(bytes[$1]) << (8 * UInt32($1)) }
+        let index = bytes[..<4].reversed().reduce(0) { (index: UInt32, byte: UInt8) in index << 8 | UInt32(byte) }
         let isBlocked = bytes[6] != 0 || bytes[7] != 0
         switch bytes[5] {
         // RFKILL_OP_ADD and RFKILL_OP_CHANGE.

@@ -22,7 +22,8 @@ import Testing
             let first = next.drop { $0 == " " }.prefix { $0 != " " }
             #expect(line.count + 1 + first.count > 80, "there was room for \(first)")
         }
-        #expect(lines.joined(separator: " ").split(separator: " ").map(String.init) == words)
+        let wrapped: [String] = lines.joined(separator: " ").split(separator: " ").map(String.init)
+        #expect(wrapped == words)
     }
 
     @Test func `a word wider than the terminal stands alone, whole`() {

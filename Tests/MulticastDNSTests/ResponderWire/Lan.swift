@@ -12,7 +12,7 @@ struct Lan {
     init() throws {
         bridge = try Namespace()
         try bridge.ip("link add br0 type bridge mcast_snooping 0")
-        try bridge.ip("link set br0 up")
+        try bridge.set("br0", isUp: true)
     }
 
     /// Gives a host a link to the bridge, with an IPv4 address and the kernel's own IPv6 address, which work at once.

@@ -40,11 +40,11 @@ import Testing
     @Test func `a cable that is out makes a connection not viable, until it is back`() async throws {
         let (client, listener) = try await connected()
         #expect(client.connection.currentPath?.availableInterfaces.first?.name == "a1")
-        try peer.ip("link set b1 down")
+        try peer.set("b1", isUp: false)
         await eventually("not viable") { client.viability.values == [true, false] }
         #expect(client.state == .ready && client.connection.currentPath?.status == .unsatisfied)
         client.send("hello")
-        try peer.ip("link set b1 up")
+        try peer.set("b1", isUp: true)
         await eventually("viable") { client.viability.values == [true, false, true] }
         let server = try #require(listener.accepted.values.first)
         server.receive()

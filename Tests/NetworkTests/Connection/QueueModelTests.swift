@@ -126,7 +126,7 @@ import Testing
             }
         }
         for family in [AddressFamily.ipv6, .ipv4].shuffled(using: &numbers) {
-            let ends = (0..<Int.random(in: 0...4, using: &numbers)).map { number in
+            let ends = (0..<Int.random(in: 0...4, using: &numbers)).map { (number: Int) -> SocketEnd in
                 SocketEnd(address: family == .ipv4 ? .v4(UInt32(number + 1)) : .v6(UInt128(number + 1)), port: 1)
             }
             given.formUnion(ends)
