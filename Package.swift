@@ -250,7 +250,7 @@ let package = Package(
             name: "NetlinkTests",
             dependencies: ["CLinuxShims", "Addressing", "LinuxIO", "Netlink", "TestSupport"]
         ),
-        .testTarget(name: "TrafficTests", dependencies: ["Addressing", "Netlink", "Traffic"]),
+        .testTarget(name: "TrafficTests", dependencies: ["Addressing", "Netlink", "Traffic", "TestSupport"]),
         .testTarget(name: "PathModelTests", dependencies: ["Addressing", "Netlink", "PathModel", "TestSupport"]),
         .testTarget(
             name: "ReplayTests",

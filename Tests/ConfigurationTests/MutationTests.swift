@@ -5,7 +5,7 @@ import Testing
 
 @testable import Configuration
 
-@Suite struct MutationTests {
+@Suite(.computing) struct MutationTests {
     private static let words = [
         "true", "0", "-1", "99999999999999999999", "1h", "4GiB", "&a ", "*a", "!!str ", "[", "]", "{", "}", ": ", "\n",
         "- ", "'",

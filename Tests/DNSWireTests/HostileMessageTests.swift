@@ -9,7 +9,7 @@ private let header: [UInt8] = [0, 0, 0x84, 0, 0, 0, 0, 1, 0, 0, 0, 0]
 /// A response with one record that starts with these bytes.
 private func response(_ bytes: [UInt8]) -> [UInt8] { header + bytes }
 
-@Suite struct HostileMessageTests {
+@Suite(.computing) struct HostileMessageTests {
     @Test func `every truncation of a message is refused, none traps`() throws {
         let bytes = try #require(try sample().encoded())
         for count in 0..<bytes.count {

@@ -65,7 +65,7 @@ private struct MessageMaker {
     }
 }
 
-@Suite struct RandomMessageTests {
+@Suite(.computing) struct RandomMessageTests {
     @Test(arguments: [true, false])
     func `any message comes back as it was, and never longer than uncompressed`(compressed: Bool) throws {
         var maker = MessageMaker(random: SeededRandom(seed: 1035))

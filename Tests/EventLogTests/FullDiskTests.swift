@@ -30,7 +30,7 @@ final class SmallDisk {
     func empty() throws { try Command.run(["rm", "\(path)/filler"]) }
 }
 
-@Suite struct FullDiskTests {
+@Suite(.computing) struct FullDiskTests {
     @Test func `a full disk costs log lines only; the gap is told once there is room`() throws {
         let disk = try SmallDisk()
         let log = disk.path + "/events.jsonl"

@@ -6,7 +6,7 @@ import OrderedJSON
 import TestSupport
 import Testing
 
-@Suite struct RecoveryTests {
+@Suite(.computing) struct RecoveryTests {
     @Test func `a log cut at any byte recovers to its last complete line`() throws {
         let scratch = try Scratch()
         try Pair(scratch.log).publish(3)

@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 
 /// Targets of pure values and decisions: they see neither the system nor its clock, and of `Netlink` values only.
@@ -102,7 +103,7 @@ private let foundation: [String: Set<String>] = [
     }
 }
 
-@Suite struct HouseRulesTests {
+@Suite(.computing) struct HouseRulesTests {
     private static let longestFile = 600
     private static let longestFunction = 80
 

@@ -1,9 +1,10 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 import LinuxIO
+import TestSupport
 import Testing
 
-@Suite struct WallTimeTests {
+@Suite(.computing) struct WallTimeTests {
     @Test(
         arguments: [
             (0, "1970-01-01T00:00:00.000000000Z"), (1_795_182_530_000_120_345, "2026-11-20T13:48:50.000120345Z"),

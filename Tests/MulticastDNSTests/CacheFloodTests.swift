@@ -2,6 +2,7 @@
 
 import Addressing
 import DNSWire
+import TestSupport
 import Testing
 
 @testable import MulticastDNS
@@ -40,7 +41,7 @@ private struct Bench {
     }
 }
 
-@Suite struct CacheFloodTests {
+@Suite(.computing) struct CacheFloodTests {
     @Test(arguments: [0, 1, 20])
     func `new names of a sender whose share is wanted are refused, without a look at everything`(gap: Int) throws {
         var bench = Bench()

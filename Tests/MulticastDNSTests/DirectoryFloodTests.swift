@@ -2,6 +2,7 @@
 
 import Addressing
 import DNSWire
+import TestSupport
 import Testing
 
 @testable import MulticastDNS
@@ -10,7 +11,7 @@ private let lamp = MadeUpService()
 
 private typealias Bench = DirectoryBench
 
-@Suite struct DirectoryFloodTests {
+@Suite(.computing) struct DirectoryFloodTests {
     @Test func `a made-up type is not asked for any more when its record has gone`() {
         var bench = Bench(families: [.ipv4])
         bench.beginCensus()

@@ -2,6 +2,7 @@
 
 import Addressing
 import DNSWire
+import TestSupport
 import Testing
 
 @testable import MulticastDNS
@@ -24,7 +25,7 @@ private let subscriptions: [Subscription] = [
     Subscription(pointers: [services[1].typeName], records: [RecordKey(services[1].typeName, .ptr)]),
 ]
 
-@Suite struct DirectoryInvariantTests {
+@Suite(.computing) struct DirectoryInvariantTests {
     /// Does one thing or another.
     private func step(_ bench: inout DirectoryBench, _ now: inout Double, _ random: inout RandomSource) {
         let service = services.randomElement(using: &random) ?? services[0]
@@ -119,7 +120,7 @@ private let subscriptions: [Subscription] = [
     }
 }
 
-@Suite struct DirectoryBoundTests {
+@Suite(.computing) struct DirectoryBoundTests {
     private func honest(_ type: String = "_honest._tcp") -> MadeUpService {
         var service = MadeUpService()
         service.type = type

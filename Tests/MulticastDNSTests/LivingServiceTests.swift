@@ -2,6 +2,7 @@
 
 import Addressing
 import DNSWire
+import TestSupport
 import Testing
 
 @testable import MulticastDNS
@@ -12,7 +13,7 @@ private let lamp = MadeUpService()
 ///
 /// Of a lifetime of 10 s two are left at the first asking, and a host must keep silent for one after an answer that got
 /// lost: with one packet in ten lost, one hour in five loses such a service by both families, whatever is asked.
-@Suite struct LivingServiceTests {
+@Suite(.computing) struct LivingServiceTests {
     /// Long enough for many lifetimes.
     private func hours(_ timeToLive: UInt32) -> Double { max(3600, 10 * Double(timeToLive)) }
 

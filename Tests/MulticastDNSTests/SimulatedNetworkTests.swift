@@ -1,12 +1,13 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 import DNSWire
+import TestSupport
 import Testing
 
 @testable import MulticastDNS
 
 /// How fast and how sparingly a link is understood, in simulated time: the same on every machine.
-@Suite struct SimulatedNetworkTests {
+@Suite(.computing) struct SimulatedNetworkTests {
     @Test(arguments: [1, 2, 3] as [UInt64], [true, false])
     func `a census resolves every service within a second`(seed: UInt64, bringsMore: Bool) {
         var options = SimulatedNetwork.Options()

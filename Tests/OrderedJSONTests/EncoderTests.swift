@@ -1,9 +1,10 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 import OrderedJSON
+import TestSupport
 import Testing
 
-@Suite struct EncoderTests {
+@Suite(.computing) struct EncoderTests {
     let encoder = OrderedJSONEncoder()
 
     @Test(arguments: [0, 9, 10, 99, 100, 12_345, 1_000_000_007, UInt64.max])

@@ -29,7 +29,7 @@ private extension SeededRandom {
     }
 }
 
-@Suite struct RandomTreeTests {
+@Suite(.computing) struct RandomTreeTests {
     private func read(_ text: [UInt8]) -> Result<JSONValue, JSONError> {
         do throws(JSONError) {
             return .success(try JSONValue(parsing: text))

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// What holds for every evaluation, on random networks.
-@Suite struct EvaluationPropertyTests {
+@Suite(.computing) struct EvaluationPropertyTests {
     /// A network of up to five interfaces with random faults.
     private static func world(_ random: inout SeededRandom) -> World {
         var world = World()

@@ -161,7 +161,7 @@ private struct Trial {
     }
 }
 
-@Suite struct ChannelSchedulerModelTests {
+@Suite(.computing) struct ChannelSchedulerModelTests {
     @Test(arguments: 1...8)
     func `whatever is done, all that is owed goes in order, within credit, and nothing else`(seed: UInt64) throws {
         var trial = Trial(seed: seed)

@@ -93,7 +93,7 @@ private struct ExpectedReceiver {
     }
 }
 
-@Suite struct DatagramCodecModelTests {
+@Suite(.computing) struct DatagramCodecModelTests {
     private func length(_ random: inout SeededRandom) -> Int {
         switch Int.random(in: 0..<10, using: &random) {
         case 0: Int.random(in: 0...DatagramCodec.maximumMessage, using: &random)

@@ -81,7 +81,7 @@ private struct Mischief {
     }
 }
 
-@Suite struct HostileFrameTests {
+@Suite(.computing) struct HostileFrameTests {
     /// Reads all that can be read, in pieces of any lengths.
     /// - Returns: How many messages there were, and whether it ended with an error.
     private func read(_ bytes: [UInt8], _ mischief: inout Mischief, limit: Int) throws -> (messages: Int, failed: Bool)

@@ -1,10 +1,11 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 
 @testable import Probes
 
-@Suite struct PortalNoticeTests {
+@Suite(.computing) struct PortalNoticeTests {
     private static func read(_ text: String) -> PortalNotice { PortalNotice(Array(text.utf8)) }
 
     @Test(arguments: ["https://portal.example.test/api", "https://192.0.2.1:8443/v1?x=1", "https://[2001:db8::1]/"])

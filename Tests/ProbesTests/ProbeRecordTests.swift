@@ -110,7 +110,7 @@ import Testing
     }
 }
 
-@Suite struct ProbeRecordBoundTests {
+@Suite(.computing) struct ProbeRecordBoundTests {
     private static let start = ProbeRecordTests.start
 
     @Test func `a probe takes no more than it may, whatever it measures`() {

@@ -7,6 +7,7 @@ import OrderedJSON
 import PathEngine
 import PathModel
 import ServiceSupport
+import TestSupport
 import Testing
 
 @Suite struct ReplayTests {
@@ -80,7 +81,7 @@ import Testing
     }
 }
 
-@Suite struct BrokenRecordingTests {
+@Suite(.computing) struct BrokenRecordingTests {
     private static let header = "nwpath-recording 1\n"
 
     @Test func `a recording without the first reading is refused`() throws {

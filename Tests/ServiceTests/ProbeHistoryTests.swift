@@ -46,7 +46,7 @@ private enum Invented {
     }
 }
 
-@Suite struct ProbeHistoryFormatTests {
+@Suite(.computing) struct ProbeHistoryFormatTests {
     @Test func `what is written is read again`() {
         let records = [Invented.key("a"): Invented.record(500), Invented.key("b"): Invented.record(7)]
         #expect(Invented.read(Invented.file(records)) == .init(records: records, time: Invented.now))

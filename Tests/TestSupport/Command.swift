@@ -67,10 +67,7 @@ public final class RunningCommand {
         var noSignals = sigset_t()
         unsafe sigemptyset(&noSignals)
         unsafe posix_spawnattr_setsigmask(&attributes, &noSignals)
-        // A session of its own makes it a group of its own for the scheduler too (sched(7), autogroup): what computes in
-        // the tests beside it takes no more than its share. <spawn.h> names it for _GNU_SOURCE only.
-        let newSession: Int32 = 0x80
-        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | newSession))
+        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP))
         let network = Self.network(of: arguments)
         let program = network == nil ? arguments : Array(arguments.dropFirst(2))
         var words: [UnsafeMutablePointer<CChar>?] = unsafe program.map { unsafe strdup($0) }

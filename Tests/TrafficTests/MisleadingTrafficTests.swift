@@ -2,12 +2,13 @@
 
 import Addressing
 import Netlink
+import TestSupport
 import Testing
 
 @testable import Traffic
 
 /// Situations of real networks in which answers, or their absence, mean something else.
-@Suite struct MisleadingTrafficTests {
+@Suite(.computing) struct MisleadingTrafficTests {
     private static let hosts = (0..<4).map { Simulation.host($0) }
 
     private func attempt(_ simulation: Simulation, _ host: IPAddress) -> TCPConnection {

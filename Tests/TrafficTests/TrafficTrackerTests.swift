@@ -2,6 +2,7 @@
 
 import Addressing
 import Netlink
+import TestSupport
 import Testing
 
 @testable import Traffic
@@ -335,7 +336,7 @@ struct Simulation {
     }
 }
 
-@Suite struct TrackerBoundsTests {
+@Suite(.computing) struct TrackerBoundsTests {
     @Test func `memory is bounded, and groups that were not seen for long are forgotten`() {
         var simulation = Simulation()
         let hosts = (0..<6000).map { IPAddress.v4(0x0100_0000 + UInt32($0) << 8) }

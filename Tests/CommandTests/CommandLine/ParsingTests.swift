@@ -1,11 +1,12 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 import Spelling
+import TestSupport
 import Testing
 
 @testable import nwpath
 
-@Suite struct ParsingTests {
+@Suite(.computing) struct ParsingTests {
     @Test func `values go where the declaration says`() throws {
         let line = [
             "wait", "ipv4", "--for=250ms", "dns", "--any", "--family", "ipv6", "--event", "path.*", "--event=log.*",

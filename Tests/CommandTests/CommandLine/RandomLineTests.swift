@@ -6,7 +6,7 @@ import Testing
 
 @testable import nwpath
 
-@Suite struct RandomLineTests {
+@Suite(.computing) struct RandomLineTests {
     private static let words = [
         "wait", "config", "check", "show", "replay", "help", "--help", "-h", "--version", "--", "-", "", "--json", "-q",
         "-qv", "-vvv", "--timeout", "5s", "--timeout=", "--timeout=1m", "--socket", "/run/x", "--for", "--family=ipv4",

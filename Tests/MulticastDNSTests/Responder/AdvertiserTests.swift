@@ -2,6 +2,7 @@
 
 import Addressing
 import DNSWire
+import TestSupport
 import Testing
 
 @testable import MulticastDNS
@@ -106,7 +107,7 @@ private struct Bench {
     }
 }
 
-@Suite struct AdvertiserTests {
+@Suite(.computing) struct AdvertiserTests {
     @Test func `a service is published on all interfaces, or on those that were named`() throws {
         var bench = Bench()
         _ = try bench.advertise(service())

@@ -1,12 +1,13 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 import Addressing
+import TestSupport
 import Testing
 
 @testable import MulticastDNS
 
 /// Machines that power up together under one name: what somebody who browses sees of them.
-@Suite struct CrowdTests {
+@Suite(.computing) struct CrowdTests {
     private func check(_ options: Crowd.Options, seeds: ClosedRange<UInt64>, within limit: Double) {
         var options = options
         for seed in seeds {

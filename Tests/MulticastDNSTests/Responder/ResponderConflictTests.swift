@@ -2,6 +2,7 @@
 
 import Addressing
 import DNSWire
+import TestSupport
 import Testing
 
 @testable import MulticastDNS
@@ -142,7 +143,7 @@ private func probing(_ set: RecordSet) -> ResponderBench {
     }
 }
 
-@Suite struct ResponderTiebreakTests {
+@Suite(.computing) struct ResponderTiebreakTests {
     /// A probe for our host name with another address.
     private func probe(_ addresses: IPAddress...) -> Message {
         let question = ask("lamp.local", .any)
