@@ -103,7 +103,7 @@ let package = Package(
         .target(
             name: "Examination",
             dependencies: [
-                "Addressing", "LinuxIO", "Netlink", "PathModel", "Probes", "Diagnosis", "WebSocketWire",
+                "Addressing", "LinuxIO", "Netlink", "PathModel", "PathEngine", "Probes", "Diagnosis", "WebSocketWire",
             ]
         ),
 

@@ -10,7 +10,9 @@ PACKAGES = pathlib.Path(__file__).resolve().parent.parent / ".build/venv"
 
 
 def browser():
-    """A browser as the tests of the page use it; `make test-dependencies` installs it."""
+    """Chromium with windows that are not shown; the tests of the page use chromium-headless-shell, which has none.
+
+    `make test-dependencies` installs both."""
     sys.path[:0] = [str(path) for path in PACKAGES.glob("lib/python*/site-packages")]
     try:
         from selenium import webdriver

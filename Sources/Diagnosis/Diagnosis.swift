@@ -12,7 +12,8 @@ public struct Diagnosis: Hashable, Sendable {
     public let masked: [Masked]
     /// Every layer, from the cable up.
     public let ladder: [Rung]
-    public let faultDomain: FaultDomain
+    /// Where the first of ``verdicts`` lies; `nil` without one.
+    public let faultDomain: FaultDomain?
 
     public struct Masked: Hashable, Sendable {
         public let verdict: Verdict
@@ -72,7 +73,7 @@ public struct Diagnosis: Hashable, Sendable {
             }
             return Rung(layer: layer, state: .notAssessed(because: gap))
         }
-        faultDomain = FaultDomain(verdicts, peers: evidence.peers)
+        faultDomain = FaultDomain(verdicts)
     }
 
     /// The state of a layer; `nil` when it is none of this diagnosis.

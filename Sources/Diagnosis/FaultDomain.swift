@@ -1,41 +1,61 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// Where the fault lies: in this machine, its link or gateway, or beyond.
+/// Where the element lies that has to be mended.
 public enum FaultDomain: String, Hashable, Sendable, CaseIterable {
-    case nobody
-    /// Neighbours have no such trouble, or it lies in the machine itself.
-    case me
-    /// The link or the gateway, which neighbours share or not.
-    case linkOrGateway = "link_or_gateway"
-    /// Neighbours have the same trouble.
-    case shared
-    /// The network is in order; it is the destination, or who runs it.
-    case destination
-    /// No neighbour answered a query.
+    /// This machine: its settings, routes, packet filters, resources.
+    case host
+    /// The cable or radio, the switch or access point, and other hosts on it.
+    case link
+    /// The router that this machine sends to.
+    case gateway
+    /// The network beyond the gateway.
+    case provider
+    /// One host on the Internet, or who runs it.
+    case remote
     case unknown
 
-    init(_ verdicts: [Verdict], peers: [PeerEvidence]) {
-        guard let worst = verdicts.first else {
-            self = .nobody
-            return
-        }
-        switch worst.code.layer {
-        case .local, .route: self = .me
-        case .link where worst.code == .linkOverruns || worst.code == .linkQueueDrops: self = .me
-        case .link, .address: self = worst.code == .addressDuplicate ? .me : .linkOrGateway
-        case .gateway: self = Self.comparing(peers.compactMap(\.reachesGateway.value), otherwise: .linkOrGateway)
-        // Where no other destination is in use, it may be anything on the path.
-        case .application where worst.code == .trafficDestinationStalled && worst.confidence != .possible:
-            self = .destination
-        case .captive, .wan, .dns, .transport, .application, .performance:
-            self = Self.comparing(peers.compactMap(\.reachesAnchors.value), otherwise: .unknown)
-        case .resolve, .reach, .tcp, .tls, .http, .websocket:
-            self = worst.code == .destinationBlocked ? .me : .destination
-        }
+    /// Where the worst of several faults lies; `nil` where nothing is wrong.
+    init?(_ verdicts: [Verdict]) {
+        guard let worst = verdicts.first else { return nil }
+        self = worst.domain ?? worst.code.domain
     }
+}
 
-    /// One neighbour that reaches it shows that the path works.
-    private static func comparing(_ answers: [Bool], otherwise domain: FaultDomain) -> FaultDomain {
-        answers.isEmpty ? domain : answers.contains(true) ? .me : .shared
+extension VerdictCode {
+    /// Where the element usually lies; a rule that knows better says so in ``Verdict/domain``.
+    var domain: FaultDomain {
+        switch self {
+        case .linkNone, .linkAdminDown, .linkMTUTooSmall, .linkOverruns, .linkQueueDrops: .host
+        case .hostResources, .firewallLocal, .routeNoDefault, .routeBlackhole, .routeDeadTunnel, .routeAsymmetric,
+            .routeWrongGateway, .routeReversePath, .gatewayStaticEntry:
+            .host
+        case .dnsNoConfig, .dnsNotUsed, .dnsHostsFile, .dnsSearchDead, .clockSkew: .host
+        case .destinationNoRoute, .destinationDiscarded, .destinationBlocked: .host
+        case .linkNoCarrier, .linkFlapping, .linkIsolated, .linkLoss, .linkErrors, .linkDuplex, .linkSpeed,
+            .linkWeakSignal, .linkClientIsolation, .mdnsBlocked:
+            .link
+        case .addressNone, .addressLinkLocalOnly, .addressDuplicate, .addressDADFailed, .dhcpRogue, .routerRogue,
+            .gatewayARPConflict:
+            .link
+        case .gatewayUnresolved, .gatewayNotForwarding, .gatewayBlocksHost, .captivePortal, .captiveAPI,
+            .performanceBufferbloat:
+            .gateway
+        case .httpIntercepted, .wanDown, .upstreamBlackhole, .upstreamLoop, .upstreamFlowsLost, .ipv4Broken,
+            .ipv6Broken,
+            .trafficStalled, .transportPortBlocked, .transportPortReset, .transportUDPBlocked, .transportTCPBlocked,
+            .transportTLSBlocked, .transportQUICBlocked, .pmtuBlackhole, .pmtuReduced, .tlsIntercepted,
+            .performanceLoss,
+            .performanceHighLatency, .performanceJitter, .performanceLowThroughput, .icmpFiltered:
+            .provider
+        case .dnsUnreachable, .dnsServerDead, .dnsServfail, .dnsSlow, .dnsAAAATimeout, .dnsNXRewrite, .dnsWrongAnswer,
+            .dnsTCPBlocked, .trafficLoss:
+            .unknown
+        case .targetDown, .trafficDestinationStalled, .destinationNoSuchName, .destinationNoAddress,
+            .destinationUnresolved, .destinationUnreachable, .destinationSilent, .destinationPartlySilent,
+            .destinationPortClosed, .destinationPortSilent, .destinationTLS, .destinationCertificate,
+            .destinationCertificateDates, .destinationNoAnswer, .destinationStalled, .destinationStatus,
+            .destinationNoUpgrade:
+            .remote
+        }
     }
 }

@@ -44,7 +44,7 @@ struct MaskingGraph {
         switch cause.code {
         case .wanDown, .upstreamBlackhole, .upstreamLoop, .ipv4Broken, .ipv6Broken:
             return fault.code == .trafficStalled && (cause.family ?? fault.family) == fault.family
-        case .performanceLoss, .linkLoss: return fault.code == .trafficLoss
+        case .performanceLoss, .linkLoss: return fault.code == .trafficLoss || Self.lost.contains(fault.code)
         case .linkErrors, .linkDuplex, .linkWeakSignal:
             // A cable that damages one of many thousand frames explains no loss that anybody measures.
             guard cause.severity >= .degraded else { return false }
@@ -54,12 +54,28 @@ struct MaskingGraph {
         case .captivePortal: return Self.behindPortal.contains(fault.code)
         case .linkFlapping: return Self.interrupted.contains(fault.code) || fault.code.layer == .performance
         case .pmtuBlackhole:
-            return [.dnsTCPBlocked, .performanceLowThroughput, .tlsIntercepted].contains(fault.code)
+            return [.dnsTCPBlocked, .performanceLowThroughput, .tlsIntercepted, .transportTLSBlocked].contains(
+                fault.code
+            )
         case .addressDuplicate, .gatewayARPConflict:
             // Answers go to the other holder, or packets to the wrong one: now and then, or always.
             guard fault.family == nil || fault.family == cause.family else { return false }
             return Self.misdirected.contains(fault.code) || fault.code.layer == .performance
         case .transportUDPBlocked: return fault.code == .clockSkew
+        case .upstreamFlowsLost:
+            guard fault.family == nil || cause.family == nil || fault.family == cause.family else { return false }
+            return Self.interrupted.contains(fault.code) || fault.code == .performanceLoss || fault.code == .trafficLoss
+        case .transportUDPBlocked where fault.code == .transportQUICBlocked: return true
+        case .transportTCPBlocked:
+            return [
+                .dnsTCPBlocked, .transportPortBlocked, .transportTLSBlocked, .pmtuBlackhole, .trafficStalled,
+                .trafficDestinationStalled, .targetDown,
+            ].contains(fault.code)
+        case .transportPortBlocked: return fault.code == .transportTLSBlocked
+        case .dnsWrongAnswer: return fault.code == .dnsNXRewrite
+        case .gatewayStaticEntry:
+            guard fault.family == nil || fault.family == cause.family else { return false }
+            return Self.misdirected.contains(fault.code) || fault.code.layer == .performance
         default: return false
         }
     }
@@ -77,10 +93,20 @@ struct MaskingGraph {
         case .addressDuplicate, .gatewayARPConflict: return [.reach, .tcp].contains(fault.code.layer)
         case .dnsNoConfig, .dnsUnreachable, .dnsServfail, .dnsServerDead, .dnsAAAATimeout, .dnsSlow:
             return fault.code == .destinationUnresolved
+        case .dnsNotUsed: return fault.code.layer == .resolve
+        case .dnsHostsFile: return cause.subject == fault.subject || fault.code.layer >= .resolve
+        case .firewallLocal, .routeReversePath, .routeBlackhole:
+            return fault.code == .destinationUnresolved || fault.code == .destinationBlocked
+        case .upstreamFlowsLost, .performanceLoss, .linkLoss:
+            return [.reach, .tcp].contains(fault.code.layer)
+                || [.destinationNoAnswer, .destinationStalled, .destinationTLS].contains(fault.code)
+        case .transportTCPBlocked: return fault.code.layer >= .tcp || fault.code == .destinationSilent
+        case .transportTLSBlocked: return fault.code == .destinationTLS || fault.code == .destinationNoAnswer
         case .dnsWrongAnswer: return [.resolve, .reach, .tcp, .tls].contains(fault.code.layer)
         case .transportPortBlocked: return fault.code == .destinationPortSilent && cause.subject == fault.subject
         case .transportPortReset: return fault.code == .destinationPortClosed && cause.subject == fault.subject
-        case .pmtuBlackhole: return fault.code == .destinationTLS || fault.code == .destinationNoAnswer
+        case .pmtuBlackhole:
+            return [.destinationTLS, .destinationNoAnswer, .destinationStalled].contains(fault.code)
         case .tlsIntercepted: return fault.code == .destinationCertificate
         case .clockSkew: return fault.code == .destinationCertificateDates
         default: return false
@@ -108,10 +134,18 @@ struct MaskingGraph {
 
     /// The faults that follow where packets arrive at another host.
     private static let misdirected: Set<VerdictCode> = [
-        .linkLoss, .linkClientIsolation, .mdnsBlocked, .gatewayUnresolved, .gatewayNotForwarding, .wanDown,
+        .linkLoss, .linkClientIsolation, .mdnsBlocked, .gatewayUnresolved, .gatewayNotForwarding, .gatewayBlocksHost,
+        .wanDown,
         .upstreamBlackhole, .ipv4Broken, .ipv6Broken, .trafficStalled, .trafficDestinationStalled, .dnsUnreachable,
         .dnsServerDead, .dnsTCPBlocked,
-        .transportPortBlocked, .transportUDPBlocked, .targetDown,
+        .transportPortBlocked, .transportUDPBlocked, .transportTCPBlocked, .transportTLSBlocked, .targetDown,
+    ]
+
+    /// The faults that a single lost packet, or two, resemble.
+    private static let lost: Set<VerdictCode> = [
+        .dnsAAAATimeout, .dnsTCPBlocked, .dnsSlow, .transportUDPBlocked,
+        .performanceJitter,
+        .routeAsymmetric, .pmtuBlackhole, .transportTLSBlocked,
     ]
 
     /// The faults that follow where answers were lost while the carrier was gone.
@@ -121,7 +155,8 @@ struct MaskingGraph {
 
     private static let behindPortal: Set<VerdictCode> = [
         .dnsUnreachable, .dnsServerDead, .dnsServfail, .dnsTCPBlocked, .dnsAAAATimeout,
-        .wanDown, .upstreamBlackhole, .upstreamLoop, .ipv4Broken, .ipv6Broken, .trafficStalled, .trafficLoss,
+        .wanDown, .gatewayBlocksHost, .upstreamFlowsLost, .transportTCPBlocked, .transportTLSBlocked,
+        .upstreamBlackhole, .upstreamLoop, .ipv4Broken, .ipv6Broken, .trafficStalled, .trafficLoss,
         .trafficDestinationStalled, .dnsNXRewrite, .dnsWrongAnswer,
         .transportPortBlocked, .transportPortReset, .transportUDPBlocked, .pmtuBlackhole, .tlsIntercepted, .clockSkew,
         .targetDown, .performanceLoss, .performanceHighLatency, .performanceJitter, .performanceBufferbloat,

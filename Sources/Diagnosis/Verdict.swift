@@ -16,6 +16,8 @@ public struct Verdict: Hashable, Sendable {
     public var action: String
     /// What was measured, as name and value, in the order in which it convinces.
     public var evidence: [Fact]
+    /// Where the element lies that has to be mended, where the evidence says more than the code.
+    package var domain: FaultDomain?
 
     /// A measured value under its name.
     public struct Fact: Hashable, Sendable {
@@ -62,7 +64,8 @@ public struct Verdict: Hashable, Sendable {
         about subject: (some CustomStringConvertible)? = String?.none,
         say: String,
         action: String,
-        evidence: [Fact] = []
+        evidence: [Fact] = [],
+        domain: FaultDomain? = nil
     ) {
         self.code = code
         self.severity = severity
@@ -72,5 +75,6 @@ public struct Verdict: Hashable, Sendable {
         self.say = say
         self.action = action
         self.evidence = evidence
+        self.domain = domain
     }
 }

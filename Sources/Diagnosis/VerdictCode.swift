@@ -30,19 +30,26 @@ public enum VerdictCode: String, Hashable, Sendable, CaseIterable {
     case routeDeadTunnel = "route.dead-tunnel"
     case routeAsymmetric = "route.asymmetric"
     case routeWrongGateway = "route.wrong-gateway"
+    case routeReversePath = "route.reverse-path"
     case gatewayUnresolved = "gateway.unresolved"
     case gatewayARPConflict = "gateway.arp-conflict"
     case gatewayNotForwarding = "gateway.not-forwarding"
+    case gatewayBlocksHost = "gateway.blocks-host"
+    case gatewayStaticEntry = "gateway.static-entry"
     case captivePortal = "captive.portal"
     case captiveAPI = "captive.api"
     case httpIntercepted = "http.intercepted"
     case wanDown = "wan.down"
     case upstreamBlackhole = "upstream.blackhole"
     case upstreamLoop = "upstream.loop"
+    case upstreamFlowsLost = "upstream.flows-lost"
     case ipv4Broken = "ipv4.broken"
     case ipv6Broken = "ipv6.broken"
     case trafficStalled = "traffic.stalled"
     case dnsNoConfig = "dns.no-config"
+    case dnsNotUsed = "dns.not-used"
+    case dnsHostsFile = "dns.hosts-file"
+    case dnsSearchDead = "dns.search-dead"
     case dnsUnreachable = "dns.unreachable"
     case dnsServerDead = "dns.server-dead"
     case dnsServfail = "dns.servfail"
@@ -54,6 +61,9 @@ public enum VerdictCode: String, Hashable, Sendable, CaseIterable {
     case transportPortBlocked = "transport.port-blocked"
     case transportPortReset = "transport.port-reset"
     case transportUDPBlocked = "transport.udp-blocked"
+    case transportTCPBlocked = "transport.tcp-blocked"
+    case transportTLSBlocked = "transport.tls-blocked"
+    case transportQUICBlocked = "transport.quic-blocked"
     case pmtuBlackhole = "pmtu.blackhole"
     case pmtuReduced = "pmtu.reduced"
     case tlsIntercepted = "tls.intercepted"
@@ -82,6 +92,7 @@ public enum VerdictCode: String, Hashable, Sendable, CaseIterable {
     case destinationCertificate = "destination.certificate"
     case destinationCertificateDates = "destination.certificate-dates"
     case destinationNoAnswer = "destination.no-answer"
+    case destinationStalled = "destination.stalled"
     case destinationStatus = "destination.status"
     case destinationNoUpgrade = "destination.no-upgrade"
 
@@ -105,15 +116,20 @@ public enum VerdictCode: String, Hashable, Sendable, CaseIterable {
         case .addressNone, .addressLinkLocalOnly, .addressDuplicate, .addressDADFailed, .dhcpRogue, .routerRogue:
             .address
         case .hostResources, .firewallLocal, .routeNoDefault, .routeBlackhole, .routeDeadTunnel, .routeAsymmetric,
-            .routeWrongGateway:
+            .routeWrongGateway, .routeReversePath:
             .local
-        case .gatewayUnresolved, .gatewayARPConflict, .gatewayNotForwarding: .gateway
+        case .gatewayUnresolved, .gatewayARPConflict, .gatewayNotForwarding, .gatewayStaticEntry: .gateway
         case .captivePortal, .captiveAPI, .httpIntercepted: .captive
-        case .wanDown, .upstreamBlackhole, .upstreamLoop, .ipv4Broken, .ipv6Broken, .trafficStalled: .wan
+        case .wanDown, .gatewayBlocksHost, .upstreamBlackhole, .upstreamLoop, .upstreamFlowsLost, .ipv4Broken,
+            .ipv6Broken,
+            .trafficStalled:
+            .wan
         case .dnsNoConfig, .dnsUnreachable, .dnsServerDead, .dnsServfail, .dnsSlow, .dnsAAAATimeout, .dnsNXRewrite,
-            .dnsWrongAnswer, .dnsTCPBlocked:
+            .dnsWrongAnswer, .dnsTCPBlocked, .dnsNotUsed, .dnsHostsFile, .dnsSearchDead:
             .dns
-        case .transportPortBlocked, .transportPortReset, .transportUDPBlocked, .pmtuBlackhole, .pmtuReduced: .transport
+        case .transportPortBlocked, .transportPortReset, .transportUDPBlocked, .transportTCPBlocked,
+            .transportTLSBlocked, .transportQUICBlocked, .pmtuBlackhole, .pmtuReduced:
+            .transport
         case .tlsIntercepted, .clockSkew, .targetDown, .trafficDestinationStalled: .application
         case .trafficLoss, .performanceLoss, .performanceHighLatency, .performanceJitter, .performanceBufferbloat,
             .performanceLowThroughput, .icmpFiltered:
@@ -123,7 +139,7 @@ public enum VerdictCode: String, Hashable, Sendable, CaseIterable {
         case .destinationBlocked, .destinationUnreachable, .destinationSilent, .destinationPartlySilent: .reach
         case .destinationPortClosed, .destinationPortSilent: .tcp
         case .destinationTLS, .destinationCertificate, .destinationCertificateDates: .tls
-        case .destinationNoAnswer, .destinationStatus: .http
+        case .destinationNoAnswer, .destinationStalled, .destinationStatus: .http
         case .destinationNoUpgrade: .websocket
         }
     }

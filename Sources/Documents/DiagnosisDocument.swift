@@ -11,7 +11,7 @@ public struct DiagnosisDocument: MemberDeclaring, Equatable, Sendable {
     public var masked: [MaskedDocument]
     public var ladder: [RungDocument]
     public var severity: String?
-    public var blame: String
+    public var faultDomain: FaultDomain?
     public var path: DiagnosedPath
     public var targets: String
     public var destination: DestinationDocument?
@@ -30,7 +30,14 @@ public struct DiagnosisDocument: MemberDeclaring, Equatable, Sendable {
         .member("masked", "What follows from one of the verdicts.") { $0.masked }
         .member("ladder", "Every layer, from the cable up; empty before the first round.") { $0.ladder }
         .member("severity", as: .oneOf(Severity.self), "The worst severity; `null` without verdicts.") { $0.severity }
-        .member("blame", as: .oneOf(FaultDomain.self)) { $0.blame }
+        .member("fault_domain", as: .oneOf(FaultDomain.self), "Where the worst one lies; `null` without verdicts.") {
+            $0.faultDomain?.rawValue
+        }
+        .member(
+            "blame",
+            as: .words("nobody", "me", "link_or_gateway", "shared", "destination", "unknown"),
+            "The same in older words."
+        ) { $0.blame }
         .member("path") { $0.path }
         .member(
             "targets",
@@ -45,6 +52,18 @@ public struct DiagnosisDocument: MemberDeclaring, Equatable, Sendable {
         .member("bytes", "Those sent and received, without the headers of IP, TCP and UDP.") { $0.bytes }
         .member("sent_bytes") { $0.sentBytes }
         .member("received_bytes") { $0.receivedBytes }
+
+    /// The fault domain in the words of version 0.2.
+    private var blame: String {
+        switch faultDomain {
+        case nil: "nobody"
+        case .host: "me"
+        case .link, .gateway: "link_or_gateway"
+        case .provider: "shared"
+        case .remote: "destination"
+        case .unknown: "unknown"
+        }
+    }
 
     public struct Effort: Equatable, Sendable {
         /// When it began, RFC 3339.
@@ -70,7 +89,7 @@ public struct DiagnosisDocument: MemberDeclaring, Equatable, Sendable {
 
     private init() {
         (verdicts, info, masked, ladder) = ([], [], [], [])
-        (blame, path, targets, complete) = (FaultDomain.nobody.rawValue, DiagnosedPath(Evidence()), "none", false)
+        (path, targets, complete) = (DiagnosedPath(Evidence()), "none", false)
         (durationSeconds, bytes, sentBytes, receivedBytes) = (0, 0, 0, 0)
     }
 
@@ -96,7 +115,7 @@ public struct DiagnosisDocument: MemberDeclaring, Equatable, Sendable {
         info = diagnosis.notes.map { VerdictDocument($0, since: since($0)) }
         masked = diagnosis.masked.map(MaskedDocument.init)
         ladder = diagnosis.ladder.map(RungDocument.init)
-        blame = diagnosis.faultDomain.rawValue
+        faultDomain = diagnosis.faultDomain
         self.path = path
         self.targets = targets
         self.destination = destination

@@ -10,12 +10,16 @@ enum ExaminationStage {
     /// A carrier that is gone may come back at once.
     case carrier
     case network
+    /// Queries that got no answer, on further flows.
+    case recheck
     /// What depends on which hosts answer: where packets end, and how large they may be.
     case depth
     /// Whether packets that are too large stall transfers.
     case confirmation
     /// Trains of packets, alone, so that nothing disturbs them.
     case quality
+    /// What separates loss from limits of ICMP, alone as well.
+    case comparison
     /// The line under load, alone as well.
     case load
 }
@@ -34,9 +38,10 @@ struct Check: Sendable {
 
     /// All of them, in the order of their packets.
     static let table: [Check] = [
-        neighbors, anchors, pages, nameServers, time, routers, dhcp,
-        traceroute, tunnels, packetSizes, sources,
-        stalls, quality, load,
+        neighbors, anchors, pages, nameServers, lookup, time, routers, dhcp,
+        recheck,
+        witness, quic, traceroute, tunnels, packetSizes, sources,
+        stalls, quality, loss, connections, load,
     ]
 }
 

@@ -12,6 +12,8 @@ public struct ExaminationOrder: Sendable {
     public var targets: Targets
     /// The name servers of the system, in order; `nil` when that is not known.
     public var servers: [DNSServer]?
+    /// The domains in which short names are looked up (`search` of resolv.conf(5)).
+    package var searchDomains: [String] = []
     public var policy = PathPolicy()
     /// A destination to reach; the network is tested only when something keeps packets from it.
     public var destination: Destination?
@@ -137,10 +139,12 @@ public final class Examination: Cancelable {
             switch stage {
             case .destination: explainDestination()
             case .carrier: checkCarrier()
-            case .network: run(.depth)
+            case .network: run(.recheck)
+            case .recheck: run(.depth)
             case .depth: run(.confirmation)
             case .confirmation: run(.quality)
-            case .quality: run(.load)
+            case .quality: run(.comparison)
+            case .comparison: run(.load)
             case .load: end(isComplete: true)
             }
         }
@@ -174,11 +178,10 @@ public final class Examination: Cancelable {
 
     /// Waits no longer for a name when nothing else is left to wait for and no name server answered.
     private func shortenLookup() {
-        guard running.count == 1, stage == .network, let lookup = running.values.first?.task as? HostLookup else {
-            return
-        }
+        let lookups = running.values.compactMap { $0.task as? HostLookup }
+        guard lookups.count == running.count, stage == .network else { return }
         guard let servers = state.evidence.dns.value, servers.contains(where: \.isAnswering) else {
-            return lookup.giveUp()
+            return lookups.forEach { $0.giveUp() }
         }
     }
 
@@ -303,6 +306,7 @@ public final class Examination: Cancelable {
     /// them; and of those that seemed silent, since a neighbour that answered the kernel meanwhile is there.
     private func readNeighbors(after duration: Duration) {
         guard !state.order.isOffline, duration >= .seconds(1) else { return }
+        let sinceTest = state.filtersTested.map { loop.clock.boot - $0 } ?? .zero
         for (index, gateway) in state.evidence.gateways.enumerated() {
             let owners = gateway.hardwareAddresses.value
             guard owners?.isEmpty ?? true,
@@ -311,7 +315,8 @@ public final class Examination: Cancelable {
             else { continue }
             switch entry.state {
             case .reachable
-            where entry.confirmed.map { $0 <= duration } == true || owners == nil && isAnswering(gateway):
+            where entry.confirmed.map { $0 <= duration && $0 >= sinceTest } == true
+                || owners == nil && isAnswering(gateway):
                 let owner = HardwareAddress(entry.hardwareAddress).map { Set([$0.description]) } ?? []
                 state.evidence.gateways[index].hardwareAddresses = .known(owner)
             case .failed, .incomplete: state.evidence.gateways[index].hardwareAddresses = .known([])

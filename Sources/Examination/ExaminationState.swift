@@ -22,6 +22,14 @@ struct ExaminationState {
     /// APIs of captive portals that were queried.
     var portals: Set<PageAddress> = []
     var roundTrips: [IPAddress: Duration] = [:]
+    /// The anchors whose HTTPS servers offer HTTP/3.
+    var quicAnchors: Set<String> = []
+    /// What a packet socket saw of the queries that were sent again; `nil` without one.
+    var witness: WitnessResult?
+    /// When packet filters were tested: a packet that is too large confirms the IPv6 neighbour (`ip6_rt_update_pmtu`).
+    var filtersTested: Duration?
+    /// The counter of the reverse path filter before those.
+    var reversePathDrops = 0
     /// The addresses of the hosts of a load test, and how many names are still looked up.
     var load = (addresses: [String: ScopedAddress](), lookups: 0)
 
@@ -148,6 +156,16 @@ struct ExaminationState {
             }
         }
         evidence.dns = servers.map { .known($0) } ?? .unknown(because: "name servers unknown")
+        let users = UserNames()
+        evidence.blockedUsers = ((try? UserRule.read()) ?? []).compactMap { rule in
+            users[rule.user].map { Evidence.BlockedUser(name: $0, chain: rule.chain) }
+        }
+        evidence.onLink = Set((order.servers ?? []).map(\.address.address).filter(isOnLink))
+    }
+
+    private func isOnLink(_ address: IPAddress) -> Bool {
+        guard case .success(let answer) = kernel.lookup(RouteQuery(address, kind: .decision)) else { return false }
+        return answer.type == .unicast && answer.nexthops.allSatisfy { $0.gateway == nil }
     }
 
     var hasCarrier: Bool { evidence.links.contains { $0.isUp && $0.hasCarrier } }
@@ -164,10 +182,12 @@ struct ExaminationState {
     }
 
     /// How an anchor sends packets back; `nil` when it does not.
-    func kind(of anchor: ReachEvidence.Anchor) -> TrainKind? {
-        if anchor.echo.value == true { return .echo }
-        guard let port = order.targets.echoPort, anchor.datagrams.value == true else { return nil }
-        return .datagram(port: port)
+    ///
+    /// Of echo requests many routers answer so many a second only.
+    func kind(of anchor: ReachEvidence.Anchor, prefersEcho: Bool = true) -> TrainKind? {
+        if prefersEcho, anchor.echo.value == true { return .echo }
+        if let port = order.targets.echoPort, anchor.datagrams.value == true { return .datagram(port: port) }
+        return anchor.echo.value == true ? .echo : nil
     }
 
     /// Whether a device that is no tunnel has a router of its own on the path to an address.
@@ -177,6 +197,21 @@ struct ExaminationState {
         guard case .success(let answer) = kernel.lookup(query) else { return false }
         return answer.nexthops.contains { $0.index == link.index && $0.gateway != nil }
     }
+}
+
+/// The names of users by their numbers (passwd(5)); those of directories are not queried.
+struct UserNames {
+    private var names: [UInt32: String] = [:]
+
+    init(_ text: String? = ProcFile.text("/etc/passwd")) {
+        for line in (text ?? "").split(separator: "\n") {
+            let fields = line.split(separator: ":", omittingEmptySubsequences: false)
+            guard fields.count > 2, let number = UInt32(fields[2]) else { continue }
+            names[number] = names[number] ?? String(fields[0])
+        }
+    }
+
+    subscript(number: UInt32) -> String? { names[number] }
 }
 
 extension TrainResult {

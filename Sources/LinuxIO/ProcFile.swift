@@ -2,7 +2,7 @@
 
 internal import Glibc
 
-/// Texts of the kernel's file systems `/proc` and `/sys` (proc(5)), which are read whole and never wait.
+/// Texts of the kernel's file systems `/proc` and `/sys` (proc(5)), and small ones of `/etc`, which are read whole.
 public enum ProcFile {
     /// The text of a file, at most 4 MiB of it; `nil` when it cannot be opened.
     public static func text(_ path: String) -> String? {

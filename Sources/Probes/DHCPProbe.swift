@@ -57,6 +57,10 @@ public struct LeaseOffer: Hashable, Sendable {
     public var server: IPAddress
     /// The first router (option 3).
     public var router: IPAddress?
+    /// The mask of the network (option 1).
+    package var mask: IPAddress?
+    /// The name servers (option 6).
+    package var nameServers: [IPAddress] = []
     /// What it says of a captive portal (option 114, RFC 8910 section 2.1).
     public var portal: PortalNotice?
 }
@@ -122,6 +126,8 @@ struct DHCPMessage: Equatable {
         var type: UInt8?
         var server: IPAddress?
         var router: IPAddress?
+        var mask: IPAddress?
+        var nameServers: [IPAddress] = []
         var portal: PortalNotice?
         while offset < packet.count, packet[offset] != 255 {
             guard packet[offset] != 0 else {
@@ -133,12 +139,16 @@ struct DHCPMessage: Equatable {
             guard offset + 2 + length <= packet.count else { return nil }
             if code == 53 && length == 1 { type = packet[offset + 2] }
             if code == 54 && length == 4 { server = address(packet, offset + 2) }
+            if code == 1 && length == 4 { mask = address(packet, offset + 2) }
+            if code == 6 {
+                nameServers += (0..<length / 4).compactMap { address(packet, offset + 2 + 4 * $0) }
+            }
             if code == 3 && length >= 4 { router = address(packet, offset + 2) }
             if code == 114 && length > 0 { portal = PortalNotice((0..<length).map { packet[offset + 2 + $0] }) }
             offset += 2 + length
         }
         guard type == 2, let server else { return nil }
-        return LeaseOffer(server: server, router: router, portal: portal)
+        return LeaseOffer(server: server, router: router, mask: mask, nameServers: nameServers, portal: portal)
     }
 
     /// An address; `nil` for one that nobody has.

@@ -79,7 +79,7 @@ package struct DNSServerProbe: Probe {
         _ server: SocketAddress,
         _ questions: [Question],
         route: ProbeRoute = ProbeRoute(),
-        limit: Duration = .seconds(3)
+        limit: Duration = .milliseconds(2500)
     ) {
         self.server = server
         self.route = route

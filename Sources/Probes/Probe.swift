@@ -78,6 +78,8 @@ package struct ReceivedPacket {
     package var hopLimit: Int?
     /// How long the kernel had it before this process read it, which is not the network's time.
     package var age = Duration.zero
+    /// Whether this machine sent it, where the socket shows both.
+    package var isOutgoing = false
     /// The sender's address, where the socket is not connected.
     package var source: [UInt8] = []
 }

@@ -36,6 +36,12 @@ public struct PageAnswer: Hashable, Sendable {
     public var mediaType: String?
     /// The whole body, where it was asked for and is not too long.
     public var body: [UInt8]?
+    /// How many bytes of the body were read.
+    package var bodyRead = 0
+    /// How many it has, where the head says so.
+    package var bodyLength: Int?
+    /// Whether the server offers HTTP/3 on UDP port 443.
+    package var offersQUIC = false
     /// Whether the challenge of the request came back, which somebody on the way could not know of.
     public var isEchoed = false
 

@@ -20,18 +20,20 @@ package enum ProbeSocketKind {
     case echo(to: ScopedAddress, ProbeRoute = ProbeRoute(), ProbeSocketOptions = ProbeSocketOptions())
     /// One that speaks to everybody on the link of an interface; needs CAP_NET_RAW but for multicast DNS.
     case link(LinkProtocol, interface: UInt32)
+    /// What a classic BPF program passes of the traffic of all interfaces; needs CAP_NET_RAW.
+    case capture([UInt64])
 
     var isStream: Bool { if case .stream = self { true } else { false } }
     var reportsFaults: Bool {
         switch self {
         case .datagram(_, _, let options), .echo(_, _, let options): options.reportsFaults
-        case .stream, .link: false
+        case .stream, .link, .capture: false
         }
     }
     var route: ProbeRoute {
         switch self {
         case .stream(_, let route), .datagram(_, let route, _), .echo(_, let route, _): route
-        case .link: ProbeRoute()
+        case .link, .capture: ProbeRoute()
         }
     }
 }
@@ -96,6 +98,12 @@ final class ProbeSocket {
             family = link.family
             isRaw = false
             descriptor = try link.open(interface)
+        case .capture(let program):
+            family = .ipv4
+            isRaw = false
+            let result = unsafe nwp_capture_open(program, Int32(program.count))
+            guard result >= 0 else { throw SocketFailure(error: Errno(result), step: .socket) }
+            descriptor = FileDescriptor(owning: result)
         }
     }
 
@@ -204,7 +212,7 @@ final class ProbeSocket {
             switch kind {
             case .link(let link, let interface):
                 return unsafe link.send(buffer, from: descriptor.rawValue, on: interface)
-            case .stream, .datagram, .echo:
+            case .stream, .datagram, .echo, .capture:
                 return unsafe nwp_send(descriptor.rawValue, buffer.baseAddress, buffer.count)
             }
         }
@@ -230,6 +238,12 @@ final class ProbeSocket {
     }
 
     private func receive(into buffer: UnsafeMutableRawBufferPointer, _ packet: inout ReceivedPacket) -> Int {
+        if case .capture = kind {
+            var isOutgoing: Int32 = 0
+            let count = unsafe nwp_capture_receive(descriptor.rawValue, buffer.baseAddress, buffer.count, &isOutgoing)
+            packet.isOutgoing = isOutgoing != 0
+            return count
+        }
         guard case .link(let link, let interface) = kind else {
             return unsafe Self.receive(into: buffer, from: descriptor.rawValue, &packet)
         }

@@ -213,6 +213,11 @@ private let talking: [Broken] = [
         "check the service at a.test: it hangs, or uses another protocol"
     ) { $0.exchange = .known(.unanswered(detail: "no answer in time")) },
     Broken(
+        .destinationStalled,
+        "https://a.test/ returns status 200, but its body stops after 1000 of 90000 bytes",
+        "check the service at a.test: it stops in the middle of a response"
+    ) { $0.exchange = .known(.stalled(status: 200, read: 1000, length: 90_000)) },
+    Broken(
         .destinationStatus,
         "https://a.test/ returns status 503",
         "check the service at a.test: the network works"
@@ -242,7 +247,7 @@ private let talking: [Broken] = [
         #expect(verdict.severity == (broken.code == .destinationPartlySilent ? .degraded : .broken))
         #expect(diagnosis.state(broken.code.layer) == .faulty([broken.code]))
         let isOwn = broken.code.layer == .route || broken.code == .destinationBlocked
-        #expect(diagnosis.faultDomain == (isOwn ? .me : .destination))
+        #expect(diagnosis.faultDomain == (isOwn ? .host : .remote))
     }
 
     @Test func `every code of a destination is spoken here`() {
@@ -272,7 +277,7 @@ private let talking: [Broken] = [
             }
         }
         #expect(diagnosis.ladder.map(\.layer) == layers)
-        #expect(diagnosis.ladder.allSatisfy { $0.state == .sound } && diagnosis.faultDomain == .nobody)
+        #expect(diagnosis.ladder.allSatisfy { $0.state == .sound } && diagnosis.faultDomain == nil)
         let literal = Working.judged(service) { $0.lookup = nil }
         #expect(literal.ladder.map(\.layer).first == .route)
     }
@@ -371,7 +376,7 @@ private let explainingSteps: [Explained] = [
 @Suite struct DestinationMaskingTests {
     @Test func `where the network is in order, the destination is to blame`() {
         let diagnosis = Working.masked()
-        #expect(diagnosis.codes == [.destinationSilent] && diagnosis.faultDomain == .destination)
+        #expect(diagnosis.codes == [.destinationSilent] && diagnosis.faultDomain == .remote)
         #expect(diagnosis.verdicts.first?.say.hasSuffix("; other hosts do answer") == true)
         #expect(diagnosis.ladder.count == Layer.ofNetwork.count + 6)
         #expect(diagnosis.state(.gateway) == .sound && diagnosis.state(.resolve) == .sound)

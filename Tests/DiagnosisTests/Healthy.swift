@@ -146,6 +146,8 @@ extension Evidence {
             }
         }
         guard families.count == 2 else { return }
+        // One beyond the gateway would show that it is not the line.
+        dns = .known((dns.value ?? []).map { $0.address == Healthy.second ? NameServerEvidence($0.address) : $0 })
         portal.checks = []
         portal.isHTTPSGenuine = .known(false)
         transport.timeAnswers = .known(false)

@@ -8,7 +8,7 @@ import Testing
     @Test func `a network without a fault gives no verdict, and every layer is sound`() {
         let diagnosis = RuleEvaluator().evaluate(Healthy.evidence)
         #expect(diagnosis.verdicts.isEmpty && diagnosis.masked.isEmpty && diagnosis.notes.isEmpty)
-        #expect(diagnosis.severity == nil && diagnosis.faultDomain == .nobody)
+        #expect(diagnosis.severity == nil && diagnosis.faultDomain == nil)
         #expect(diagnosis.ladder.map(\.layer) == Layer.ofNetwork)
         #expect(diagnosis.ladder.allSatisfy { $0.state == .sound })
     }
@@ -61,7 +61,7 @@ import Testing
     @Test func `no interface at all hides everything`() {
         let diagnosis = RuleEvaluator().evaluate(Evidence())
         #expect(
-            diagnosis.codes == [.linkNone] && diagnosis.severity == .broken && diagnosis.faultDomain == .linkOrGateway
+            diagnosis.codes == [.linkNone] && diagnosis.severity == .broken && diagnosis.faultDomain == .host
         )
         #expect(diagnosis.state(.link) == .faulty([.linkNone]))
         #expect(diagnosis.state(.wan) == .hidden(by: .linkNone))
@@ -276,7 +276,7 @@ import Testing
         #expect(diagnosis.codes == [.addressDuplicate, .dnsNoConfig])
         #expect(diagnosis.masked.map(\.verdict.code) == [.linkLoss])
         let verdict = try #require(diagnosis.verdicts.first)
-        #expect(verdict.say == "10.77.0.10 on eth0 is also used by 02:00:00:00:00:66" && diagnosis.faultDomain == .me)
+        #expect(verdict.say == "10.77.0.10 on eth0 is also used by 02:00:00:00:00:66" && diagnosis.faultDomain == .link)
     }
 
     @Test func `two DHCP servers are one too many`() throws {

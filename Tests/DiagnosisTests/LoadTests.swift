@@ -46,6 +46,7 @@ import Testing
     @Test func `a gateway with two addresses hides both`() {
         let diagnosis = Self.broken { evidence in
             evidence.gateways[0].hardwareAddresses = .known(["02:00:00:00:00:01", "02:00:00:00:00:66"])
+            evidence.performance.gateway?.received = 40
         }
         #expect(diagnosis.codes == [.gatewayARPConflict] && diagnosis.masked.count == 2)
     }

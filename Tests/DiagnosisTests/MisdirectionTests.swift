@@ -40,6 +40,7 @@ import Testing
     @Test func `what a server says wrong is its own fault all the same`() {
         let diagnosis = Healthy.broken { evidence in
             evidence.gateways[0].hardwareAddresses = .known(["02:00:00:00:00:01", "02:00:00:00:00:66"])
+            evidence.performance.gateway?.received = 40
             var servers = evidence.dns.value ?? []
             for place in servers.indices { servers[place].ipv4 = .failed(code: "SERVFAIL") }
             evidence.dns = .known(servers)
@@ -118,6 +119,6 @@ import Testing
         evidence.traffic = [Healthy.connections(.stalled, to: "198.51.100.0/24", othersAnswer: othersAnswer)]
         let diagnosis = RuleEvaluator().evaluate(evidence)
         #expect(diagnosis.codes == [.trafficDestinationStalled])
-        #expect(diagnosis.faultDomain == (othersAnswer ? .destination : .unknown))
+        #expect(diagnosis.faultDomain == (othersAnswer ? FaultDomain.remote : .unknown))
     }
 }

@@ -11,7 +11,7 @@ import Testing
             evidence.gateways = []
             evidence.cutOff()
         }
-        #expect(diagnosis.codes == [.routeNoDefault] && diagnosis.faultDomain == .me)
+        #expect(diagnosis.codes == [.routeNoDefault] && diagnosis.faultDomain == .host)
         #expect(diagnosis.state(.performance) == .hidden(by: .routeNoDefault))
     }
 
@@ -186,7 +186,7 @@ import Testing
             evidence.cutOff()
             evidence.dns = .known([NameServerEvidence(Healthy.second)])
         }
-        #expect(diagnosis.codes == [.wanDown] && diagnosis.faultDomain == .unknown)
+        #expect(diagnosis.codes == [.wanDown] && diagnosis.faultDomain == .provider)
         #expect(try #require(diagnosis.verdicts.first).confidence == .likely)
     }
 
@@ -237,21 +237,6 @@ import Testing
             evidence.reach[0].anchors[0].ports[443] = .refused
         }
         #expect(!diagnosis.codes.contains(.ipv4Broken))
-    }
-
-    @Test func `a neighbour that gets through says whose fault it is`() {
-        for (answer, blame) in [(true, FaultDomain.me), (false, .shared)] {
-            let diagnosis = Healthy.broken { evidence in
-                evidence.cutOff()
-                evidence.peers[0].reachesAnchors = .known(answer)
-            }
-            #expect(diagnosis.faultDomain == blame)
-        }
-        let gateway = Healthy.broken { evidence in
-            evidence.loseGateways()
-            evidence.peers[0].reachesGateway = .known(true)
-        }
-        #expect(gateway.faultDomain == .me)
     }
 }
 

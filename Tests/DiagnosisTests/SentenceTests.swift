@@ -110,9 +110,13 @@ private let nearby: [Spoken] = [
     Spoken(
         .dhcpRogue,
         .degraded,
-        "2 DHCP servers answer on eth0: 10.77.0.1 and 10.77.0.20",
+        "2 DHCP servers on eth0 offer different networks: 10.77.0.1 and 10.77.0.20",
         "find the rogue server and switch it off"
-    ) { $0.links[0].dhcp = .known([DHCPOffer(server: Healthy.gateway), DHCPOffer(server: Healthy.peer)]) },
+    ) { evidence in
+        evidence.links[0].dhcp = .known(
+            [Healthy.gateway, Healthy.peer].map { DHCPOffer(server: $0, router: $0) }
+        )
+    },
     Spoken(
         .routerRogue,
         .degraded,
@@ -210,7 +214,10 @@ private let nearby: [Spoken] = [
         .degraded,
         "2 hosts answer ARP for the gateway 10.77.0.1: 02:00:00:00:00:01 and 02:00:00:00:00:66",
         "find the other host that uses the router's address (misconfiguration or spoofing)"
-    ) { $0.gateways[0].hardwareAddresses = .known(["02:00:00:00:00:01", "02:00:00:00:00:66"]) },
+    ) { evidence in
+        evidence.gateways[0].hardwareAddresses = .known(["02:00:00:00:00:01", "02:00:00:00:00:66"])
+        evidence.performance.gateway?.received = 40
+    },
     Spoken(
         .gatewayNotForwarding,
         .broken,
@@ -553,7 +560,7 @@ extension Evidence {
 }
 
 @Suite struct SentenceTests {
-    @Test(arguments: nearby + beyond + quality)
+    @Test(arguments: nearby + beyond + quality + silences)
     func `a fault alone has one code, one sentence and one action`(spoken: Spoken) throws {
         let diagnosis = Healthy.broken(by: spoken.change)
         let told = spoken.severity == .info ? diagnosis.notes : diagnosis.verdicts
@@ -567,7 +574,7 @@ extension Evidence {
 
     @Test func `every code of the vocabulary is spoken here`() {
         // Throughput is judged by the operator's figures alone, which a healthy network does not have.
-        let spoken = Set((nearby + beyond + quality).map(\.code)).union([.performanceLowThroughput])
+        let spoken = Set((nearby + beyond + quality + silences).map(\.code)).union([.performanceLowThroughput])
         // What is said of a destination, and what counters show, are in tests of their own.
         #expect(spoken == Set(VerdictCode.allCases.filter { $0.layer <= .performance && !$0.isOfCounters }))
     }

@@ -149,7 +149,7 @@ import Testing
 
     @Test func `a queue or a card that this machine does not serve is its own fault`() {
         for (code, blame) in [
-            (VerdictCode.linkOverruns, FaultDomain.me), (.linkQueueDrops, .me), (.linkErrors, .linkOrGateway),
+            (VerdictCode.linkOverruns, FaultDomain.host), (.linkQueueDrops, .host), (.linkErrors, .link),
         ] {
             var evidence = Healthy.evidence
             evidence.health = [Verdict(code, .warning, about: "eth0", say: "", action: "")]

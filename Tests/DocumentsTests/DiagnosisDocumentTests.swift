@@ -66,7 +66,8 @@ import Testing
         let value = try Self.json(Self.document(isComplete: false))
         #expect(
             value.object?.keys == [
-                "schema", "verdicts", "info", "masked", "ladder", "severity", "blame", "path", "targets", "complete",
+                "schema", "verdicts", "info", "masked", "ladder", "severity", "fault_domain", "blame", "path",
+                "targets", "complete",
                 "time", "duration_seconds", "bytes", "sent_bytes", "received_bytes",
             ]
         )
@@ -103,7 +104,8 @@ import Testing
         #expect(first["since"]?.string == "2026-11-20T12:00:00.000000000Z")
         #expect(first["evidence"]?["other_holders"]?.int == 1)
         #expect(verdicts.last?["family"] == .null)
-        #expect(value["severity"]?.string == "broken" && value["blame"]?.string == "me")
+        #expect(value["severity"]?.string == "broken")
+        #expect(value["fault_domain"]?.string == "link" && value["blame"]?.string == "link_or_gateway")
     }
 
     @Test func `consequences are shown with their cause, and the layers above as hidden`() throws {

@@ -64,7 +64,7 @@ extension Example {
         #expect(value["masked"]?.array?.isEmpty == true)
         #expect(value["path"]?["gateways"]?.array?.isEmpty == true)
         #expect(value["path"]?["interfaces"]?.array?.isEmpty == true)
-        #expect(value.object?.keys.count == 15)
+        #expect(value.object?.keys.count == 16)
     }
 
     @Test func `the service says at the end how far the examination is that runs`() throws {

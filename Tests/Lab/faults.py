@@ -1,9 +1,9 @@
 # Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 """The faults of the lab: how each is put in place and taken back, and the verdicts it must give."""
 
-import json, os, random
+import json, os, random, socket
 
-from network import tunnel, until
+from network import listen, tunnel, until
 
 # Packets without which nobody on a link finds anybody.
 NEIGHBORS = "icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } accept"
@@ -291,8 +291,9 @@ def dead_tunnel(network):
 
 @fault("route.asymmetric")
 def asymmetric(network):
-    network.device.ip(f"addr add {network.plan.stray}/24 dev {network.plan.interface}")  # nobody has a way back to it
-    yield
+    network.device.ip(f"addr add {network.plan.stray}/24 dev {network.plan.interface}")  # nobody has a route back to it
+    with listen(network.device, network.plan.stray, 8000, socket.SOCK_STREAM):
+        yield
     network.device.ip(f"addr del {network.plan.stray}/24 dev {network.plan.interface}")
 
 
@@ -408,7 +409,16 @@ def wan_down(network):
     network.connect_router()
 
 
-filtered("wan.silent", "router", "inet", "forward", lambda plan: ["drop"], codes="wan.down")
+@fault("wan.silent", "wan.down")
+def silent_line(network):
+    network.router.filter("lab", "inet", "forward", ["drop"])
+    # A forwarder whose own servers are out of reach.
+    network.servers.names[network.plan.gateway].mode = "dead"
+    yield
+    network.servers.names[network.plan.gateway].mode = "right"
+    network.router.unfilter("lab", "inet")
+
+
 filtered("upstream.blackhole", "provider", "inet", "forward", lambda plan: ["drop"])
 
 

@@ -111,7 +111,7 @@ private func lines(_ format: MetricFormat = .text, _ collect: @escaping (inout M
 private let child = "MetricFamilyChild"
 
 @Suite struct MetricFamilyTests {
-    /// In a process of its own: the thread that waits for those ends never rests beside programs that others started.
+    /// In a process of its own: Swift Testing's thread that waits for exit tests spins while another child is a zombie.
     @Test(.enabled(if: !OwnProcess.isFor(child))) func `mistakes in a family end the program`() throws {
         let output = try OwnProcess.run(child)
         #expect(output.contains("3 tests in 1 suite passed"), "\(output)")

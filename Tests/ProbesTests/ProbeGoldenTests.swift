@@ -97,10 +97,10 @@ private struct Sender: Sendable, CustomTestStringConvertible {
             silent: [
                 "0 ms udp 34", "0 ms udp 33", "450 ms udp 34", "450 ms udp 33", "900 ms udp 34", "900 ms udp 33",
             ],
-            until: .seconds(3),
+            until: .milliseconds(2500),
             answer: Answers.dns([1]),
             answered: ["0 ms udp 34", "0 ms udp 33", "450 ms udp 33", "900 ms udp 33"],
-            until: .seconds(3)
+            until: .milliseconds(2500)
         ),
         Sender(
             "NTP queries",

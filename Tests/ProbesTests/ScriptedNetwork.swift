@@ -108,6 +108,7 @@ extension ProbeSocketKind {
         case .link(.routerDiscovery, _): "rs"
         case .link(.dhcp, _): "dhcp"
         case .link(.multicastDNS, _): "mdns"
+        case .capture: "capture"
         }
     }
 }

@@ -40,8 +40,12 @@ import Testing
     private func fake(_ state: Int) async throws -> RunningCommand {
         let fake = try bus.fake(name)
         await loop.eventually(within: .seconds(15)) { (try? bus.tell(name, "pass")) != nil }
-        try bus.tell(name, "add('/t/1', org_nwpath_Thing={'State': dbus.UInt32(\(state))})")
+        try bus.tell(name, adding(state))
         return fake
+    }
+
+    private func adding(_ state: Int) -> String {
+        "add('/t/1', org_nwpath_Thing={'State': dbus.UInt32(\(state))})"
     }
 
     private func state(_ mirror: ObjectMirror) -> Int? { mirror.objects["/t/1", interface]?["State"]?.number }
@@ -77,7 +81,8 @@ import Testing
         fake.signal(SIGKILL)
         await loop.eventually { mirror.health.isStale }
         #expect(state(mirror) == 1)
-        fake = try await self.fake(2)
+        // With its name but without its object, it would be a service that lacks the object.
+        fake = try bus.fake(name, having: adding(2))
         await loop.eventually { state(mirror) == 2 && mirror.health.state == .active }
         #expect(seen.contains(2) && seen.filter { $0 == nil }.count <= 1)
         connection.stop()

@@ -18,9 +18,10 @@ extension PrivateBus {
         return connection
     }
 
-    /// Starts the fake that stands for hardware.
-    func fake(_ names: String...) throws -> RunningCommand {
-        try RunningCommand(["/usr/bin/python3", fixtures + "/fake_services.py", address] + names)
+    /// Starts the fake that stands for hardware; it runs the lines of Python in `having` before it requests its names.
+    func fake(_ names: String..., having lines: String...) throws -> RunningCommand {
+        let words = names + (lines.isEmpty ? [] : ["--"] + lines)
+        return try RunningCommand(["/usr/bin/python3", fixtures + "/fake_services.py", address] + words)
     }
 
     /// Tells the fake what to do.

@@ -6,8 +6,8 @@ public import Testing
 
 /// Runs a test that only computes, for a second or longer, on threads that give way to all others.
 ///
-/// On the threads that all tests share it would keep those waiting that wait for a kernel or a program themselves, and
-/// these are what a run takes long for.
+/// On the threads that all tests share, it would delay the tests that wait for the kernel or for another program, and
+/// a run takes as long as those do.
 public struct Computing: TestTrait, SuiteTrait, TestScoping {
     /// Applies to every test of a suite, not to the suite as a whole.
     public var isRecursive: Bool { true }
@@ -18,11 +18,8 @@ public struct Computing: TestTrait, SuiteTrait, TestScoping {
         testCase: Test.Case?,
         performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
-        guard testCase != nil else { return try await function() }
-        try await withTaskExecutorPreference(ComputingThreads.shared) {
-            // Without this the optimiser lets the body run on the thread that came here.
-            await Task.yield()
-            try await function()
+        try await perform(function, of: testCase) { body in
+            try await withTaskExecutorPreference(ComputingThreads.shared, operation: body)
         }
     }
 }

@@ -17,16 +17,13 @@ public struct InNamespace: TestTrait, SuiteTrait, TestScoping {
         testCase: Test.Case?,
         performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
-        guard testCase != nil else { return try await function() }
-        try await withTaskExecutorPreference(Self.entrance.get()) {
-            if queues { await Turnstile.namespaces.enter() }
-            defer { if queues { Turnstile.namespaces.leave() } }
-            let namespace = try Namespace()
-            try await Namespace.$scoped.withValue(namespace) {
-                try await withTaskExecutorPreference(namespace.loop) {
-                    // Without this the optimiser lets the body run on the thread that came here.
-                    await Task.yield()
-                    try await function()
+        try await perform(function, of: testCase) { body in
+            try await withTaskExecutorPreference(Self.entrance.get()) {
+                if queues { await Turnstile.namespaces.enter() }
+                defer { if queues { Turnstile.namespaces.leave() } }
+                let namespace = try Namespace()
+                try await Namespace.$scoped.withValue(namespace) {
+                    try await withTaskExecutorPreference(namespace.loop, operation: body)
                 }
             }
         }
@@ -40,6 +37,22 @@ public struct InNamespace: TestTrait, SuiteTrait, TestScoping {
         let loop = try EventLoop()
         try startThread { loop.run() }
         return loop
+    }
+}
+
+extension TestScoping {
+    /// Runs a test case in a scope that chooses its threads; a suite as a whole has no scope.
+    @concurrent func perform(
+        _ function: @concurrent @Sendable () async throws -> Void,
+        of testCase: Test.Case?,
+        in scope: @escaping (_ body: @concurrent @Sendable () async throws -> Void) async throws -> Void
+    ) async throws {
+        guard testCase != nil else { return try await function() }
+        try await scope {
+            // Without this the optimiser lets the body run on the thread that came here.
+            await Task.yield()
+            try await function()
+        }
     }
 }
 

@@ -15,8 +15,8 @@ extension Namespace {
     /// - Throws: ``NotReady`` when it does not within a minute.
     public func waitUntilRunning(_ device: String) throws {
         try wait(for: "\(device) to run") {
-            let link = try? inside { () throws(Errno) in try InterfaceFlags(of: device) }
-            return link.map { $0.flags & IFF_RUNNING != 0 } ?? false
+            let flags = try? inside { () throws(Errno) in try InterfaceFlags(of: device).flags }
+            return flags.map { $0 & IFF_RUNNING != 0 } ?? false
         }
     }
 
@@ -36,12 +36,11 @@ extension Namespace {
 
     /// The words of each line of a file of `/proc/net`, as this namespace has it.
     private func lines(of file: String) throws(Errno) -> [[Substring]] {
-        let descriptor = try FileDescriptor(
-            opening: "/proc/\(getpid())/task/\(threadID)/net/\(file)",
-            flags: O_RDONLY | O_CLOEXEC
-        )
         var bytes: [UInt8] = []
-        while case let chunk = try descriptor.read(upTo: 65_536), !chunk.isEmpty { bytes += chunk }
+        try inside { () throws(Errno) in
+            let descriptor = try FileDescriptor(opening: "/proc/thread-self/net/\(file)", flags: O_RDONLY)
+            while case let chunk = try descriptor.read(upTo: 65_536), !chunk.isEmpty { bytes += chunk }
+        }
         let text = String(decoding: bytes, as: UTF8.self)
         return text.split(separator: "\n").map { $0.split(separator: " ") }
     }
@@ -60,7 +59,7 @@ extension Namespace {
     /// - Throws: The errno of ioctl(2): `ENODEV` for a device that is not there.
     public func set(_ device: String, isUp: Bool) throws(Errno) {
         try inside { () throws(Errno) in
-            var link = try InterfaceFlags(of: device)
+            let link = try InterfaceFlags(of: device)
             link.flags = isUp ? link.flags | IFF_UP : link.flags & ~IFF_UP
             try link.control(SIOCSIFFLAGS)
         }
@@ -68,7 +67,8 @@ extension Namespace {
 }
 
 /// The flags of a device in the calling thread's namespace (netdevice(7)).
-private struct InterfaceFlags {
+private final class InterfaceFlags {
+    private let socket: FileDescriptor
     /// `struct ifreq`: a name of 16 bytes, then the flags.
     private var request: [UInt8]
 
@@ -80,14 +80,14 @@ private struct InterfaceFlags {
     init(of device: String) throws(Errno) {
         let name = Array(device.utf8)
         guard name.count < 16 else { throw Errno(ENODEV) }
+        let raw = Glibc.socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | O_CLOEXEC, 0)
+        guard raw >= 0 else { throw .current }
+        socket = FileDescriptor(owning: raw)
         request = name + [UInt8](repeating: 0, count: 40 - name.count)
         try control(SIOCGIFFLAGS)
     }
 
-    mutating func control(_ operation: Int32) throws(Errno) {
-        let raw = socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | O_CLOEXEC, 0)
-        guard raw >= 0 else { throw .current }
-        let socket = FileDescriptor(owning: raw)
+    func control(_ operation: Int32) throws(Errno) {
         let code = unsafe request.withUnsafeMutableBytes { bytes in
             unsafe bytes.baseAddress.map { unsafe ioctl(socket.rawValue, UInt(operation), $0) } ?? -1
         }

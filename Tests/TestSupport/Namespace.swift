@@ -14,8 +14,8 @@ public final class Namespace: Sendable {
 
     /// The loop whose thread lives in the namespace.
     public let loop: EventLoop
-    /// The kernel's id of that thread; `/proc/<pid>/task/<id>/ns/net` names the namespace.
-    public let threadID: Int32
+    /// The open file of the namespace, which that thread closes when it ends.
+    private let file: Int32
 
     /// Makes a namespace with `lo` up.
     public init() throws {
@@ -23,13 +23,14 @@ public final class Namespace: Sendable {
         self.loop = loop
         let started = Started()
         try startThread {
-            let code = nwp_unshare_network()
-            started.signal(code < 0 ? code : nwp_thread_id())
-            guard code >= 0 else { return }
+            let file = Namespace.unshare()
+            started.signal(file)
+            guard file >= 0 else { return }
             loop.run()
+            close(file)
         }
-        threadID = started.wait()
-        guard threadID > 0 else { throw Errno(threadID) }
+        file = started.wait()
+        guard file > 0 else { throw Errno(file) }
         try set("lo", isUp: true)
     }
 
@@ -37,8 +38,19 @@ public final class Namespace: Sendable {
         loop.stop()
     }
 
-    /// The path by which `ip link set … netns` and setns(2) find this namespace.
-    public var path: String { "/proc/\(getpid())/task/\(threadID)/ns/net" }
+    /// Moves the calling thread into a new namespace.
+    /// - Returns: The descriptor of the namespace, or a negative errno.
+    private static func unshare() -> Int32 {
+        let code = nwp_unshare_network()
+        guard code >= 0 else { return code }
+        let file = unsafe open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC)
+        return file < 0 ? -errno : file
+    }
+
+    /// The path by which `ip link set … netns` and setns(2) find this namespace, while its loop runs.
+    ///
+    /// `/proc/<pid>/task/<thread>/ns/net` would name another one while the thread is ``inside(_:)`` that.
+    public var path: String { "/proc/\(getpid())/fd/\(file)" }
 
     /// Runs a command line inside the namespace and waits for it; words are split at spaces.
     /// - Returns: What it printed on standard output.
@@ -78,8 +90,7 @@ public final class Namespace: Sendable {
 
     /// Runs a body while the calling thread is in the namespace.
     func inside<Value>(_ body: () throws(Errno) -> Value) throws(Errno) -> Value {
-        if nwp_thread_id() == threadID { return try body() }
-        return try Self.inside(path, body)
+        try Self.inside(path, body)
     }
 
     /// The same for the file of a network namespace.

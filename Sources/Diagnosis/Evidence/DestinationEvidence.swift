@@ -59,6 +59,8 @@ public struct DestinationEvidence: Hashable, Sendable {
         public var unreachableFrom: IPAddress?
         /// Whether a packet filter of this machine refused every packet (`EPERM`).
         public var isRefused = false
+        /// What keeps connections from leaving this machine, or replies from reaching it.
+        package var obstacle: LocalObstacle?
 
         /// Makes a path that was not tested yet.
         public init(_ address: ScopedAddress) { self.address = address }
@@ -66,7 +68,7 @@ public struct DestinationEvidence: Hashable, Sendable {
         /// Whether anything came back; `nil` when nothing was tested.
         public var isReachable: Bool? {
             guard echo.value != nil || connection.value != nil else { return nil }
-            return echo.value == true || connection.value.map { $0 != .silent } == true
+            return echo.value == true || connection.value == .connected || connection.value == .refused
         }
 
         var isRouted: Bool { if case .found? = route.value { true } else { false } }
@@ -82,6 +84,8 @@ public struct DestinationEvidence: Hashable, Sendable {
         case unencrypted(detail: String)
         /// There was no answer, even if the connection was encrypted; the text says why.
         case unanswered(detail: String)
+        /// There was an answer whose body ends before its length: its status, how many bytes came, and how many there are.
+        case stalled(status: Int, read: Int, length: Int)
         /// There was an answer: its status, where it leads, and whether it opened a WebSocket.
         case answered(status: Int, location: String?, isUpgraded: Bool)
     }
@@ -126,7 +130,7 @@ public struct DestinationEvidence: Hashable, Sendable {
         case .tcp: return paths.contains { $0.connection.value == .connected }
         case .tls:
             switch exchange.value {
-            case .answered, .unanswered: return true
+            case .answered, .unanswered, .stalled: return true
             case .untrusted, .unencrypted, nil: return false
             }
         case .http:

@@ -1,5 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+package import Addressing
+
 /// Everything that was found out in one round; what is missing was not tested and is not evaluated.
 public struct Evidence: Hashable, Sendable {
     /// The interfaces that could carry traffic, the most wanted one first.
@@ -16,6 +18,14 @@ public struct Evidence: Hashable, Sendable {
     /// The faults that counters of links show, where somebody reads them.
     public var health: [Verdict] = []
     public var dns: Assessment<[NameServerEvidence]> = .notAsked
+    /// Those of the name servers that are hosts on a link of this machine, by the kernel's routes.
+    package var onLink: Set<IPAddress> = []
+    /// A name that the C library looked up; `nil` where none was.
+    package var lookup: LookupEvidence?
+    /// Users whose packets a packet filter of this machine drops, by name, with the chain.
+    package var blockedUsers: [BlockedUser] = []
+    /// Queries that got no answer at first.
+    package var queries: [QueryEvidence] = []
     public var transport = TransportEvidence()
     public var application = ApplicationEvidence()
     public var performance = PerformanceEvidence()
@@ -29,4 +39,15 @@ public struct Evidence: Hashable, Sendable {
     public var gaps: [Layer: String] = [:]
 
     public init() {}
+
+    package struct BlockedUser: Hashable, Sendable {
+        package var name: String
+        /// As nft(8) names it.
+        package var chain: String
+
+        package init(name: String, chain: String) {
+            self.name = name
+            self.chain = chain
+        }
+    }
 }

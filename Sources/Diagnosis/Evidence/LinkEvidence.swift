@@ -54,11 +54,28 @@ public struct DHCPOffer: Hashable, Sendable {
     public var router: IPAddress?
     /// Whether that router answers ARP.
     public var routerAnswers: Assessment<Bool>
+    /// The mask of the network (option 1).
+    package var mask: IPAddress?
+    /// The name servers (option 6).
+    package var nameServers: [IPAddress]
 
-    public init(server: IPAddress, router: IPAddress? = nil, routerAnswers: Assessment<Bool> = .notAsked) {
+    package init(
+        server: IPAddress,
+        router: IPAddress? = nil,
+        routerAnswers: Assessment<Bool> = .notAsked,
+        mask: IPAddress? = nil,
+        nameServers: [IPAddress] = []
+    ) {
         self.server = server
         self.router = router
         self.routerAnswers = routerAnswers
+        self.mask = mask
+        self.nameServers = nameServers
+    }
+
+    /// Whether a machine that accepts the one gets what the other gives, as from two servers that share their leases.
+    func gives(what other: DHCPOffer) -> Bool {
+        router == other.router && mask == other.mask && nameServers == other.nameServers
     }
 }
 
@@ -85,10 +102,6 @@ public struct PeerEvidence: Hashable, Sendable {
     public var answersMulticast: Assessment<Bool> = .notAsked
     /// Whether it answers the same question sent to it alone.
     public var answersUnicast: Assessment<Bool> = .notAsked
-    /// Whether it reports that it reaches the gateway.
-    public var reachesGateway: Assessment<Bool> = .notAsked
-    /// Whether it reports that it reaches the anchors.
-    public var reachesAnchors: Assessment<Bool> = .notAsked
 
     /// Makes evidence of a host that was not tested yet.
     public init(_ address: IPAddress, isDiscovered: Bool = false) {

@@ -20,6 +20,8 @@ public struct NameServerEvidence: Hashable, Sendable {
     public var known: Answer = .notAsked
     /// What ``known`` should be.
     public var expected: Set<IPAddress> = []
+    /// The domains of the search list in which a random name got no answer.
+    package var silentDomains: [String] = []
     /// A small answer over TCP.
     public var stream: Answer = .notAsked
     /// A text of 3 kB, queried over UDP, where it is truncated.
@@ -30,6 +32,8 @@ public struct NameServerEvidence: Hashable, Sendable {
     public var latency: Duration?
     /// The round trip to the server itself.
     public var roundTrip: Duration?
+    /// What keeps queries on this machine, which then say nothing about the server.
+    package var obstacle: LocalObstacle?
 
     public enum Answer: Hashable, Sendable {
         case notAsked
@@ -57,10 +61,17 @@ public struct NameServerEvidence: Hashable, Sendable {
     public init(_ address: IPAddress) { self.address = address }
 
     /// Whether it answered anything over the transport that programs use; `nil` when nothing was queried.
-    var isAlive: Bool? {
+    public var isAlive: Bool? {
+        guard obstacle == nil else { return nil }
         if isQueriedOverTCP { return stream == .notAsked ? nil : stream != .silent }
         let tested = [ipv4, ipv6, nonexistent, root, known].filter { $0 != .notAsked }
         return tested.isEmpty ? nil : tested.contains { $0 != .silent }
+    }
+
+    /// Whether it answered for a name that no cache can hold.
+    var resolvesNewNames: Bool {
+        if wildcard != nil, case .answered(let addresses) = ipv4, !addresses.isEmpty { return true }
+        return nonexistent == .noSuchName
     }
 
     var isFailing: Bool { if case .failed = ipv4 { true } else { false } }

@@ -18,6 +18,8 @@ public struct ReachEvidence: Hashable, Sendable {
         /// It was refused (RST, or ICMP port unreachable).
         case refused
         case silent
+        /// This machine's own rules or routes keep its packets or the replies; it says nothing about the network.
+        case blocked
     }
 
     /// A host in another network that normally answers.
@@ -39,10 +41,10 @@ public struct ReachEvidence: Hashable, Sendable {
         }
 
         /// Whether anything of it came back, by whatever protocol; `nil` when nothing was tested.
-        var isReachable: Bool? {
-            let tested = echo.value != nil || datagrams.value != nil || !ports.isEmpty
-            guard tested else { return nil }
-            return echo.value == true || datagrams.value == true || ports.values.contains { $0 != .silent }
+        package var isReachable: Bool? {
+            let outcomes = ports.values.filter { $0 != .blocked }
+            guard echo.value != nil || datagrams.value != nil || !outcomes.isEmpty else { return nil }
+            return echo.value == true || datagrams.value == true || outcomes.contains { $0 != .silent }
         }
     }
 

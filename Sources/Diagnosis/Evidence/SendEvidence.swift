@@ -14,6 +14,9 @@ public struct SendEvidence: Hashable, Sendable {
     public var tunnel: Tunnel?
     /// What became of packets from each own address, the address that the kernel would choose first.
     public var sources: [Source] = []
+    /// Why packets of the family should leave this machine although there is no route: a clause such as
+    /// `DHCP offers the router 192.0.2.1`.
+    package var promise: String?
 
     /// What the routing table says of the Internet.
     public enum Route: Hashable, Sendable {
@@ -66,6 +69,8 @@ public struct GatewayEvidence: Hashable, Sendable {
     public var answersEcho: Assessment<Bool> = .notAsked
     /// Whether it answers a packet whose hop limit ends there.
     public var answersHopLimit: Assessment<Bool> = .notAsked
+    /// The hardware address of an entry that somebody made by hand (`NUD_PERMANENT`), if it has one.
+    package var staticEntry: String?
     /// Whether other hosts on the link answered meanwhile.
     public var othersAnswer: Assessment<Bool> = .notAsked
 

@@ -5,8 +5,27 @@ public import Addressing
 public struct TransportEvidence: Hashable, Sendable {
     /// Whether a time server answers (NTP, UDP port 123).
     public var timeAnswers: Assessment<Bool> = .notAsked
+    /// What became of QUIC packets.
+    package var quic: [QUIC] = []
     /// The largest packets that arrive, by family.
     public var packetSizes: [PacketSize] = []
+
+    /// What became of the query for the versions of QUIC that an anchor speaks (RFC 9000 section 6).
+    package struct QUIC: Hashable, Sendable {
+        public var anchor: String
+        /// Whether its HTTPS server says that it is offered there.
+        package var isOffered: Bool
+        package var answers: Bool
+        /// Whether nothing came back, no refusal either.
+        package var isSilent: Bool
+
+        package init(anchor: String, isOffered: Bool, answers: Bool, isSilent: Bool) {
+            self.anchor = anchor
+            self.isOffered = isOffered
+            self.answers = answers
+            self.isSilent = isSilent
+        }
+    }
 
     /// What a search for the path MTU found.
     public struct PacketSize: Hashable, Sendable {
@@ -38,11 +57,28 @@ public struct TransportEvidence: Hashable, Sendable {
 
 public struct ApplicationEvidence: Hashable, Sendable {
     public var certificates: [Certificate] = []
+    /// TLS handshakes that got no answer or were reset, whether or not a connection could be made.
+    package var failedHandshakes: [Handshake] = []
     /// How far the own clock is ahead of the time servers'.
     public var clockOffset: Assessment<Duration> = .notAsked
 
+    package struct Handshake: Hashable, Sendable {
+        package var anchor: String
+        package var family: AddressFamily
+        package var port: UInt16
+        /// Whether nothing came back, no reset either.
+        package var isSilent: Bool
+
+        package init(anchor: String, family: AddressFamily, port: UInt16, isSilent: Bool) {
+            self.anchor = anchor
+            self.family = family
+            self.port = port
+            self.isSilent = isSilent
+        }
+    }
+
     public struct Certificate: Hashable, Sendable {
-        public var anchor: String
+        package var anchor: String
         /// Why the chain does not verify; `nil` when it does.
         public var failure: String?
         public var issuer: String?
@@ -63,6 +99,8 @@ public struct PerformanceEvidence: Hashable, Sendable {
     public var gateway: Train?
     /// A paced train of packets to each anchor.
     public var anchors: [Train] = []
+    /// TCP connections that were made because echo requests were lost.
+    package var connections: [Connections] = []
     /// What a load test found; `nil` without one.
     public var load: Load?
     /// Why a load test that was wanted found less than it should; `nil` when there is no reason.
@@ -78,6 +116,8 @@ public struct PerformanceEvidence: Hashable, Sendable {
         public var fifthPercentile: Duration
         /// The round trip that one in twenty exceeds.
         public var ninetyFifthPercentile: Duration
+        /// Whether it was of ICMP echo requests.
+        package var isEcho: Bool
 
         public init(
             target: String,
@@ -85,7 +125,8 @@ public struct PerformanceEvidence: Hashable, Sendable {
             received: Int,
             median: Duration,
             fifthPercentile: Duration,
-            ninetyFifthPercentile: Duration
+            ninetyFifthPercentile: Duration,
+            isEcho: Bool = true
         ) {
             self.target = target
             self.sent = sent
@@ -93,11 +134,34 @@ public struct PerformanceEvidence: Hashable, Sendable {
             self.median = median
             self.fifthPercentile = fifthPercentile
             self.ninetyFifthPercentile = ninetyFifthPercentile
+            self.isEcho = isEcho
+        }
+
+        /// The same with the packets of an earlier one counted as well.
+        package func adding(_ earlier: Train) -> Train {
+            var train = self
+            train.sent += earlier.sent
+            train.received += earlier.received
+            return train
         }
 
         /// The share that was lost, in percent.
         var loss: Double { sent > 0 ? Double(sent - min(received, sent)) * 100 / Double(sent) : 0 }
         var spread: Duration { ninetyFifthPercentile - fifthPercentile }
+    }
+
+    /// Connections made one after another to one anchor.
+    package struct Connections: Hashable, Sendable {
+        package var target: String
+        package var made: Int
+        /// How many needed a second SYN, or got no answer.
+        package var repeated: Int
+
+        package init(target: String, made: Int, repeated: Int) {
+            self.target = target
+            self.made = made
+            self.repeated = repeated
+        }
     }
 
     public struct Load: Hashable, Sendable {

@@ -74,8 +74,9 @@ extension RuleEvaluator {
     }
 
     private func rogueServers(_ link: LinkEvidence) -> Verdict? {
-        let servers = Set((link.dhcp.value ?? []).map(\.server))
-        guard servers.count > 1 else { return nil }
+        let offers = link.dhcp.value ?? []
+        let servers = Set(offers.map(\.server))
+        guard let first = offers.first, servers.count > 1, !offers.allSatisfy(first.gives) else { return nil }
         let names = servers.sorted().map { "\($0)" }
         return Verdict(
             .dhcpRogue,
@@ -83,7 +84,7 @@ extension RuleEvaluator {
             .likely,
             family: .ipv4,
             about: link.interface,
-            say: "\(servers.count) DHCP servers answer on \(link.interface): \(Figures.list(names))",
+            say: "\(servers.count) DHCP servers on \(link.interface) offer different networks: \(Figures.list(names))",
             action: "find the rogue server and switch it off",
             evidence: [.init("servers", names.joined(separator: " "))]
         )

@@ -83,6 +83,9 @@ extension RuleEvaluator {
         guard let first = tested.first, tested.allSatisfy({ $0.isReachable == false }) else { return nil }
         let family = tested.allSatisfy { $0.family == first.family } ? first.family : nil
         let host = destination.named(tested)
+        if let obstacle = first.obstacle, tested.allSatisfy({ $0.obstacle != nil }) {
+            return obstructed(destination, host, obstacle, family)
+        }
         if tested.allSatisfy(\.isRefused) {
             return Verdict(
                 .destinationBlocked,
@@ -117,6 +120,25 @@ extension RuleEvaluator {
             action: destination.isNear
                 ? "check that \(destination.host) is on, and that its address is correct"
                 : "contact the operator of \(destination.host): it is down, or a filter drops packets to it\(hint)"
+        )
+    }
+
+    private func obstructed(
+        _ destination: DestinationEvidence,
+        _ host: String,
+        _ obstacle: LocalObstacle,
+        _ family: AddressFamily?
+    ) -> Verdict {
+        let isReturned = obstacle.kind == .inputFilter || obstacle.kind == .reversePath
+        return Verdict(
+            .destinationBlocked,
+            .broken,
+            family: family,
+            about: destination.host,
+            say: isReturned
+                ? "replies from \(host) arrive, and \(obstacle.text) drops them"
+                : "\(obstacle.text) drops packets to \(host), before they leave this machine",
+            action: obstacle.hint ?? "`nwpath why \(destination.host)`"
         )
     }
 
@@ -203,6 +225,16 @@ extension RuleEvaluator {
                 about: destination.host,
                 say: "\(destination.host) accepts connections but sends no HTTP response: \(detail)",
                 action: "check the service at \(destination.host): it hangs, or uses another protocol"
+            )
+        case .stalled(let status, let read, let length):
+            return Verdict(
+                .destinationStalled,
+                .broken,
+                .likely,
+                about: destination.host,
+                say: "\(text) returns status \(status), but its body stops after \(read) of \(length) bytes",
+                action: "check the service at \(destination.host): it stops in the middle of a response",
+                evidence: [.init("received_bytes", read), .init("length", length)]
             )
         case .answered(let status, let location, let isUpgraded):
             if case .webSocket = destination.service { return isUpgraded ? nil : refusal(destination, status) }

@@ -5,7 +5,8 @@ internal import Addressing
 extension RuleEvaluator {
     func gatewayFaults(_ evidence: Evidence) -> [Verdict] {
         let found = evidence.gateways.flatMap { gateway in
-            [unresolved(gateway, evidence), conflict(gateway), hung(gateway, evidence)].compactMap(\.self)
+            [unresolved(gateway, evidence), wrongEntry(gateway), conflict(gateway, evidence), hung(gateway, evidence)]
+                .compactMap(\.self)
         }
         return found.filter { !isReportedAlready($0, among: found) }
     }
@@ -50,11 +51,35 @@ extension RuleEvaluator {
         )
     }
 
-    private func conflict(_ gateway: GatewayEvidence) -> Verdict? {
+    /// The kernel sends to a hardware address that somebody wrote, and the gateway answers from another one.
+    private func wrongEntry(_ gateway: GatewayEvidence) -> Verdict? {
+        guard let entry = gateway.staticEntry, let answers = gateway.hardwareAddresses.value, !answers.isEmpty,
+            !answers.contains(entry)
+        else { return nil }
+        return Verdict(
+            .gatewayStaticEntry,
+            .broken,
+            family: gateway.address.family,
+            about: gateway.address,
+            say:
+                "the static neighbour entry of the gateway \(gateway.address) on \(gateway.interface) is \(entry), but the "
+                + "gateway answers from \(Figures.list(answers.sorted()))",
+            action: "`ip neigh del \(gateway.address) dev \(gateway.interface)`",
+            evidence: [.init("entry", entry), .init("hardware_addresses", answers.sorted().joined(separator: " "))]
+        )
+    }
+
+    /// Two owners of the address; where nothing is lost they may be two ports of one router, or one that replaced another.
+    private func conflict(_ gateway: GatewayEvidence, _ evidence: Evidence) -> Verdict? {
         guard let answers = gateway.hardwareAddresses.value, answers.count > 1 else { return nil }
+        let trains = evidence.performance.anchors + [evidence.performance.gateway].compactMap(\.self)
+        let isHarmless =
+            evidence.reach(gateway.address.family)?.anchors.allSatisfy { $0.isReachable != false } == true
+            && !trains.isEmpty && trains.allSatisfy { $0.received == $0.sent }
+            && evidence.queries.allSatisfy { $0.answered == $0.flows }
         return Verdict(
             .gatewayARPConflict,
-            .degraded,
+            isHarmless ? .info : .degraded,
             family: gateway.address.family,
             about: gateway.address,
             say: "\(answers.count) hosts answer \(question(gateway)) for the gateway \(gateway.address): "

@@ -17,7 +17,10 @@ extension RuleEvaluator {
             )
         }
         found += evidence.sending.compactMap(discarding)
+        found += evidence.sending.compactMap { lost($0, known) }
         found += filter(evidence)
+        found += obstructions(evidence)
+        found += evidence.blockedUsers.map(blockedUser)
         found += deadTunnels(evidence)
         found += evidence.sending.compactMap(asymmetry)
         found += evidence.gateways.compactMap { wrongGateway($0, evidence) }
@@ -80,6 +83,95 @@ extension RuleEvaluator {
                 action: "restart the VPN, or take \(tunnel.interface) down"
             )
         }
+    }
+
+    /// A family without a route that the network or the configuration promised, while the other one has a route.
+    private func lost(_ sending: SendEvidence, _ known: [SendEvidence]) -> Verdict? {
+        guard sending.route.value == .missing, let promise = sending.promise,
+            known.contains(where: { $0.family != sending.family && $0.route.value == .found })
+        else { return nil }
+        let command = sending.family.command
+        return Verdict(
+            .routeNoDefault,
+            .broken,
+            .likely,
+            family: sending.family,
+            say: "there is no \(sending.family.name) default route, although \(promise); "
+                + "\(sending.family.other.name) has one",
+            action: "`\(command) route show default`, then `\(command) route add default via GATEWAY`"
+        )
+    }
+
+    /// What this machine itself does to queries that got no answer, once for each cause.
+    private func obstructions(_ evidence: Evidence) -> [Verdict] {
+        let closed = Set(evidence.sending.filter { $0.attempts > 0 && $0.refused == $0.attempts }.map(\.family))
+        // One without a route has been reported, or is not used.
+        let closedRoutes = Set(
+            evidence.sending.filter { $0.route.value != nil && $0.route.value != .found }.map(\.family)
+        )
+        let servers = evidence.dns.value ?? []
+        let losesNames = !servers.isEmpty && servers.allSatisfy { $0.obstacle != nil }
+        var causes: [LocalObstacle] = []
+        var hit: [LocalObstacle: [QueryEvidence]] = [:]
+        for query in evidence.queries {
+            // The destination has rules of its own.
+            guard let obstacle = query.obstacle, query.target != .destination else { continue }
+            let isReported =
+                switch obstacle.kind {
+                case .outputFilter: closed.contains(query.address.family)
+                case .inputFilter, .reversePath: false
+                case .path: closedRoutes.contains(query.address.family) && !(losesNames && evidence.hasOpenRoute)
+                }
+            guard !isReported else { continue }
+            if hit[obstacle] == nil { causes.append(obstacle) }
+            hit[obstacle, default: []].append(query)
+        }
+        return causes.map { obstruction($0, hit[$0] ?? [], losesNames: losesNames) }
+    }
+
+    private func blockedUser(_ user: Evidence.BlockedUser) -> Verdict {
+        Verdict(
+            .firewallLocal,
+            .warning,
+            about: user.name,
+            say:
+                "the packet filter \(user.chain) of this machine drops everything that programs of the user \(user.name) send",
+            action: "`nft list chain \(user.chain)`"
+        )
+    }
+
+    private func obstruction(_ cause: LocalObstacle, _ queries: [QueryEvidence], losesNames: Bool) -> Verdict {
+        let families = Set(queries.map(\.address.family))
+        let kinds = Set(queries.map { "\($0.kind)" }).sorted()
+        let hosts = Set(queries.map(\.address)).sorted()
+        let names = hosts.count > 3 ? "\(hosts.count) hosts" : Figures.list(hosts.map { "\($0)" })
+        let code: VerdictCode
+        let text: String
+        switch cause.kind {
+        case .outputFilter:
+            code = .firewallLocal
+            text = "\(cause.text) drops packets to \(Figures.list(kinds)), before they leave this machine"
+        case .inputFilter:
+            code = .firewallLocal
+            text = "replies from \(names) (\(Figures.list(kinds))) arrive, and \(cause.text) drops them"
+        case .reversePath:
+            code = .routeReversePath
+            text = "replies from \(names) arrive, and \(cause.text) drops them"
+        case .path:
+            code = .routeBlackhole
+            text = "packets to \(names) do not leave this machine: \(cause.text)"
+        }
+        // A server or a host of several is lost; of one port nothing is left.
+        let isPort = code != .routeBlackhole && queries.contains { $0.target != .nameServer }
+        return Verdict(
+            code,
+            losesNames || isPort ? .broken : .degraded,
+            family: families.count == 1 ? families.first : nil,
+            about: kinds.count == 1 && code == .firewallLocal ? kinds[0] : names,
+            say: text,
+            action: cause.hint ?? "`nwpath why \(hosts[0])`",
+            evidence: [.init("targets", hosts.map { "\($0)" }.joined(separator: " ")), .init("queries", queries.count)]
+        )
     }
 
     private func asymmetry(_ sending: SendEvidence) -> Verdict? {

@@ -21,11 +21,83 @@ extension RuleEvaluator {
             $0.isAlive != nil && ($0.isAlive == true || !deadFamilies.contains($0.address.family))
         }
         let alive = tested.filter { $0.isAlive == true }
-        guard !tested.isEmpty else { return [] }
-        guard !alive.isEmpty else { return [unreachable(tested)] }
-        return tested.filter { $0.isAlive == false }.map { dead($0, of: servers.count, alive: alive.count) }
+        let own = evidence.lookup.flatMap { lookupFault($0, servers) }.map { [$0] } ?? []
+        guard !tested.isEmpty else { return own }
+        func placed(_ verdict: Verdict?, _ servers: [NameServerEvidence]) -> Verdict? {
+            guard var verdict else { return nil }
+            verdict.domain = domain(of: servers, evidence)
+            return verdict
+        }
+        guard !alive.isEmpty else { return [placed(unreachable(tested), tested)].compactMap(\.self) }
+        let silent = tested.filter { $0.isAlive == false }
+        return own + silent.compactMap { placed(dead($0, of: servers.count, alive: alive.count), [$0]) }
+            + [searching(alive)].compactMap(\.self)
             + [failing(alive), slow(alive), withoutIPv6(alive), rewriting(alive), lying(alive), withoutTCP(alive)]
-            .compactMap(\.self)
+            .compactMap { placed($0, alive) }
+    }
+
+    /// Whose the servers are: this machine's own, the router's, another host's on the link, or somebody's on the Internet.
+    private func domain(of servers: [NameServerEvidence], _ evidence: Evidence) -> FaultDomain {
+        let faulty = servers.contains { !isInOrder($0) } ? servers.filter { !isInOrder($0) } : servers
+        let domains = Set(
+            faulty.map { server -> FaultDomain in
+                if server.address.isLoopback { return .host }
+                if evidence.isRouter(server.address) { return .gateway }
+                return evidence.isOnLink(server.address) ? .link : .remote
+            }
+        )
+        return domains.count == 1 ? domains.first ?? .unknown : .provider
+    }
+
+    private func isInOrder(_ server: NameServerEvidence) -> Bool {
+        if server.isAlive != true || server.isFailing || server.ipv6 == .silent || server.stream == .silent {
+            return false
+        }
+        if case .answered(let addresses) = server.nonexistent, !addresses.isEmpty { return false }
+        if case .answered(let addresses) = server.known, !server.expected.isEmpty {
+            return !addresses.isDisjoint(with: server.expected)
+        }
+        return server.known != .noSuchName
+    }
+
+    /// What the C library makes of a name that a server answers rightly.
+    private func lookupFault(_ lookup: LookupEvidence, _ servers: [NameServerEvidence]) -> Verdict? {
+        let isAnswered = servers.contains { server in
+            guard server.isAlive == true, case .answered(let addresses) = server.known else { return false }
+            return !addresses.isDisjoint(with: lookup.expected)
+        }
+        guard isAnswered, !lookup.expected.isEmpty else { return nil }
+        if let line = lookup.hostsLine, lookup.addresses?.isDisjoint(with: lookup.expected) == true {
+            return wrongHostsFile(lookup.name, line, lookup.addresses ?? [], lookup.expected)
+        }
+        if lookup.addresses == nil, let sources = lookup.sourcesWithoutDNS {
+            return Verdict(
+                .dnsNotUsed,
+                .broken,
+                say:
+                    "programs find no name: the line `\(sources)` of /etc/nsswitch.conf has no `dns`, although name servers "
+                    + "answer",
+                action: "add `dns` to the line `hosts:` of /etc/nsswitch.conf",
+                evidence: [.init("name", lookup.name)]
+            )
+        }
+        return nil
+    }
+
+    private func wrongHostsFile(
+        _ name: String,
+        _ line: String,
+        _ addresses: Set<IPAddress>,
+        _ expected: Set<IPAddress>
+    ) -> Verdict {
+        Verdict(
+            .dnsHostsFile,
+            .broken,
+            about: name,
+            say: "\(line) gives \(name) the address \(Figures.list(addresses.sorted().map { "\($0)" })); name servers "
+                + "answer \(Figures.list(expected.sorted().map { "\($0)" }))",
+            action: "correct or remove the line of \(name) in /etc/hosts"
+        )
     }
 
     private func names(_ servers: [NameServerEvidence]) -> String { Figures.list(servers.map { "\($0.address)" }) }
@@ -55,6 +127,21 @@ extension RuleEvaluator {
             about: server.address,
             say: "the name server \(server.address) does not answer; \(alive) of \(count) do",
             action: "remove \(server.address) from the configuration: programs wait 5 s for it"
+        )
+    }
+
+    /// Names without a dot are looked up in each domain of the list, and so are those that do not exist.
+    private func searching(_ servers: [NameServerEvidence]) -> Verdict? {
+        let silent = servers.filter { !$0.silentDomains.isEmpty }
+        guard let domains = silent.first?.silentDomains, silent.count == servers.count else { return nil }
+        let names = Figures.list(domains)
+        return Verdict(
+            .dnsSearchDead,
+            .degraded,
+            .likely,
+            about: names,
+            say: "the search domain \(names) gets no answer, though other names do: lookups of short names wait for seconds",
+            action: "remove \(names) from the line `search` of /etc/resolv.conf, or from the DHCP server"
         )
     }
 

@@ -14,6 +14,8 @@ extension RuleEvaluator {
     /// Loss at the gateway explains loss at the anchors; loss at one anchor alone is its own.
     private func loss(_ evidence: Evidence) -> Verdict? {
         let performance = evidence.performance
+        // Connections that lose nothing show that echo requests alone are limited.
+        guard !isRefuted(performance) else { return nil }
         let trains = performance.anchors.filter { $0.received > 0 }
         // A router that answers some echo requests only, and forwards everything, loses nothing.
         let isCarried = trains.contains { $0.loss < budgets.loss / 2 }
@@ -38,6 +40,23 @@ extension RuleEvaluator {
             action: "report it to the provider, with the time of day",
             evidence: [.init("loss_percent", Figures.tenths(least))]
         )
+    }
+
+    /// Whether so few of the connections needed a second SYN that the loss of echo requests cannot be that of the path.
+    private func isRefuted(_ performance: PerformanceEvidence) -> Bool {
+        let trains = performance.anchors.filter { $0.received > 0 } + [performance.gateway].compactMap(\.self)
+        guard trains.allSatisfy({ $0.isEcho || $0.received == $0.sent }) else { return false }
+        let share = (trains.map(\.loss).max() ?? 0) / 100
+        let (made, repeated) = performance.connections.reduce((0, 0)) { ($0.0 + $1.made, $0.1 + $1.repeated) }
+        guard made > 0, share > 0 else { return false }
+        // The chance of as few or fewer, if each were lost with that share.
+        var (term, sum) = ((0..<made).reduce(1.0) { product, _ in product * (1 - share) }, 0.0)
+        for count in 0...repeated {
+            sum += term
+            guard count < made, share < 1 else { break }
+            term *= Double(made - count) / Double(count + 1) * share / (1 - share)
+        }
+        return sum < 0.02
     }
 
     private func latency(_ performance: PerformanceEvidence) -> Verdict? {
@@ -106,11 +125,12 @@ extension RuleEvaluator {
     private func silentEcho(_ evidence: Evidence) -> Verdict? {
         let alive = evidence.reach.flatMap(\.anchors).filter { $0.isReachable == true }
         let echoes = alive.compactMap(\.echo.value)
-        guard !echoes.isEmpty, !echoes.contains(true) else { return nil }
+        let isLimited = isRefuted(evidence.performance)
+        guard isLimited || !echoes.isEmpty && !echoes.contains(true) else { return nil }
         return Verdict(
             .icmpFiltered,
             .info,
-            say: "ICMP echo is filtered; TCP works",
+            say: isLimited ? "the rate of ICMP echo is limited; TCP loses nothing" : "ICMP echo is filtered; TCP works",
             action: "nothing; `ping` is no valid test here"
         )
     }

@@ -6,12 +6,75 @@ extension RuleEvaluator {
     func reachFaults(_ evidence: Evidence) -> [Verdict] {
         let tested = evidence.reach.filter { $0.isAlive != nil }
         let dead = tested.filter { $0.isAlive == false }
-        guard !dead.isEmpty else { return [] }
-        guard dead.count == tested.count else { return dead.map(oneFamily) }
+        let flows = [flowsLost(evidence)].compactMap(\.self)
+        guard !dead.isEmpty else { return flows }
+        guard dead.count == tested.count else { return dead.map(oneFamily) + flows }
         // Both families end somewhere; the fault with more evidence stands for both.
         let loop = dead.lazy.compactMap(looping).first
         let hole = dead.lazy.compactMap(blackhole).first
-        return [loop ?? hole ?? down(dead, evidence.gateways)]
+        if let fault = loop ?? hole { return [fault] }
+        // What answers beyond the gateway shows that it is not the line.
+        if let server = evidence.answeringServers.first(where: { !evidence.isNear($0.address) && !$0.address.isPrivate }
+        ) {
+            return [silentAnchors(dead, beside: server.address)]
+        }
+        let isReported = dead.contains { $0.unreachableFrom != nil }
+        if !isReported,
+            let router = evidence.answeringServers.first(where: { $0.resolvesNewNames && evidence.isRouter($0.address) }
+            )
+        {
+            return [blocked(by: router.address)]
+        }
+        return [down(dead, evidence.gateways)]
+    }
+
+    /// Some flows get no answer at all and others lose nothing: one of several parallel links drops everything.
+    private func flowsLost(_ evidence: Evidence) -> Verdict? {
+        let tried = evidence.queries.filter { $0.flows > 0 && $0.obstacle == nil }
+        let (flows, answered) = (tried.map(\.flows).reduce(0, +), tried.map(\.answered).reduce(0, +))
+        let loss = (evidence.performance.anchors.filter { $0.received > 0 }.map(\.loss).min() ?? 0) / 100
+        let dead = Double(flows - answered) / Double(max(flows, 1))
+        // A flow has two packets at least: random loss hits both of few.
+        guard flows >= 6, answered >= 1, flows - answered >= 2, dead > 0.1 + 4 * loss * loss else { return nil }
+        let families = Set(tried.filter { $0.answered < $0.flows }.map(\.address.family))
+        return Verdict(
+            .upstreamFlowsLost,
+            .degraded,
+            .likely,
+            family: families.count == 1 ? families.first : nil,
+            say: "\(flows - answered) of \(flows) new connections get no answer, each from a port of its own, and the "
+                + "others lose nothing: one of several parallel links beyond the gateway drops everything",
+            action: "report to the provider: one leg of a bundle or of equal routes (ECMP) is dead",
+            evidence: [.init("flows", flows), .init("answered", answered)]
+        )
+    }
+
+    private func silentAnchors(_ dead: [ReachEvidence], beside server: IPAddress) -> Verdict {
+        let anchors = dead.flatMap(\.anchors)
+        let names = Set(anchors.map(\.name)).sorted()
+        return Verdict(
+            .targetDown,
+            .warning,
+            .likely,
+            about: names.joined(separator: " "),
+            say:
+                "none of the tested hosts answers (\(Figures.list(names))), but the name server \(server) does, which is "
+                + "beyond the gateway too",
+            action: "test other hosts: `diagnosis.anchors`; these are down or blocked"
+        )
+    }
+
+    private func blocked(by router: IPAddress) -> Verdict {
+        Verdict(
+            .gatewayBlocksHost,
+            .broken,
+            .likely,
+            about: router,
+            say:
+                "the gateway \(router) reaches the Internet, since it resolves new names, but forwards nothing for this "
+                + "machine",
+            action: "check the router: a filter or parental control for this machine, or a full session table"
+        )
     }
 
     private func oneFamily(_ reach: ReachEvidence) -> Verdict {

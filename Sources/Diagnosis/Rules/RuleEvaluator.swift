@@ -34,6 +34,18 @@ extension Evidence {
         return families
     }
 
+    var hasOpenRoute: Bool { sending.contains { $0.route.value == .found } }
+
+    /// Whether an address is a gateway's, or this machine's own.
+    func isNear(_ address: IPAddress) -> Bool { address.isLoopback || gateways.contains { $0.address == address } }
+
+    func isRouter(_ address: IPAddress) -> Bool { gateways.contains { $0.address == address } }
+
+    /// Whether an address is that of a host on a link of this machine.
+    func isOnLink(_ address: IPAddress) -> Bool { onLink.contains(address) }
+
+    var answeringServers: [NameServerEvidence] { (dns.value ?? []).filter { $0.isAlive == true } }
+
     func reach(_ family: AddressFamily) -> ReachEvidence? { reach.first { $0.family == family } }
 
     /// The link that carries the traffic, or should.

@@ -49,7 +49,8 @@ extension RuleEvaluator {
             action: othersAnswer
                 ? "report to the operator of the hosts in \(destination)"
                 : "check the router and the provider, then the hosts in \(destination)",
-            evidence: figures(traffic)
+            evidence: figures(traffic),
+            domain: othersAnswer ? .remote : .unknown
         )
     }
 

@@ -4,16 +4,101 @@ internal import Addressing
 
 extension RuleEvaluator {
     func transportFaults(_ evidence: Evidence) -> [Verdict] {
-        evidence.reach.flatMap(ports) + [datagrams(evidence)].compactMap(\.self)
-            + evidence.transport.packetSizes.compactMap(packetSize)
+        let connections = evidence.reach.filter { isWithoutTCP($0, evidence) }
+        let others = evidence.reach.filter { !connections.contains($0) }
+        return withoutTCP(connections, evidence) + others.flatMap { ports($0, evidence) }
+            + [datagrams(evidence), withoutTLS(evidence), withoutQUIC(evidence)].compactMap(\.self)
+            + evidence.transport.packetSizes.compactMap { packetSize($0, evidence) }
+    }
+
+    /// Whether no connection of a family gets beyond the gateway, while other packets do.
+    private func isWithoutTCP(_ reach: ReachEvidence, _ evidence: Evidence) -> Bool {
+        let anchors = reach.anchors.filter { $0.ports.values.contains { $0 != .blocked } }
+        guard !anchors.isEmpty, reach.isAlive == true || hasRemoteNames(reach.family, evidence) else { return false }
+        let outcomes = anchors.flatMap(\.ports.values).filter { $0 != .blocked }
+        // Of several flows none got through; a name server beyond the gateway may be queried over TCP as well.
+        let servers = (evidence.dns.value ?? []).filter {
+            $0.address.family == reach.family && !evidence.isNear($0.address)
+        }
+        return Set(anchors.flatMap(\.ports.keys)).count > 1 && outcomes.allSatisfy { $0 == .silent }
+            && !servers.contains { if case .answered = $0.stream { true } else { false } }
+    }
+
+    private func hasRemoteNames(_ family: AddressFamily, _ evidence: Evidence) -> Bool {
+        (evidence.dns.value ?? []).contains {
+            $0.isAlive == true && $0.address.family == family && !evidence.isNear($0.address)
+        }
+    }
+
+    private func withoutTCP(_ families: [ReachEvidence], _ evidence: Evidence) -> [Verdict] {
+        guard !families.isEmpty else { return [] }
+        let isWhole = families.count == evidence.reach.filter { $0.isAlive != nil }.count
+        func verdict(_ family: AddressFamily?, _ reach: [ReachEvidence]) -> Verdict {
+            let flows = evidence.queries.filter { query in
+                guard case .tcp = query.kind else { return false }
+                return family == nil || query.address.family == family
+            }.map(\.flows).reduce(0, +)
+            let others = reach.flatMap(\.anchors).contains { $0.datagrams.value == true } ? "UDP" : "ICMP"
+            return Verdict(
+                .transportTCPBlocked,
+                .broken,
+                reach.flatMap(\.anchors).count > 1 ? .likely : .possible,
+                family: family,
+                say: "no \(family.map { $0.name + " " } ?? "")TCP connection gets beyond the gateway; "
+                    + "\(others) does",
+                action: "check the firewall of the router, then ask the provider: TCP packets are dropped",
+                evidence: flows > 0 ? [.init("flows", flows), .init("answered", 0)] : []
+            )
+        }
+        return isWhole ? [verdict(nil, families)] : families.map { verdict($0.family, [$0]) }
+    }
+
+    /// QUIC gets no answer from any host that offers it; of others that answer datagrams, two are needed.
+    private func withoutQUIC(_ evidence: Evidence) -> Verdict? {
+        let tested = evidence.transport.quic
+        let isOffered = tested.contains(where: \.isOffered)
+        guard tested.count > (isOffered ? 0 : 1), tested.allSatisfy(\.isSilent) else { return nil }
+        return Verdict(
+            .transportQUICBlocked,
+            .warning,
+            isOffered && tested.count > 1 ? .likely : .possible,
+            about: 443,
+            say: "QUIC is dropped on the path (UDP port 443); other UDP and TCP work",
+            action: "allow outgoing UDP port 443 at the firewall: browsers lose time before they use TCP",
+            evidence: [.init("hosts", tested.count)]
+        )
+    }
+
+    /// Handshakes fail at all hosts while plain requests are answered: who sees the packets drops encrypted ones.
+    private func withoutTLS(_ evidence: Evidence) -> Verdict? {
+        let failed = evidence.connectedHandshakes
+        guard let first = failed.first, evidence.application.certificates.isEmpty,
+            evidence.portal.checks.contains(where: \.isGenuine)
+        else { return nil }
+        let anchors = Set(failed.map(\.anchor)).count
+        return Verdict(
+            .transportTLSBlocked,
+            .broken,
+            anchors > 1 ? .likely : .possible,
+            say: "TLS handshakes with all tested hosts are \(first.isSilent ? "dropped" : "reset"); "
+                + "connections and plain HTTP work",
+            action: "check for a filter of the router or provider that blocks TLS",
+            evidence: [.init("hosts", anchors)]
+        )
     }
 
     /// A port that fails at every anchor while another one works is filtered on the path.
-    private func ports(_ reach: ReachEvidence) -> [Verdict] {
+    private func ports(_ reach: ReachEvidence, _ evidence: Evidence) -> [Verdict] {
         let anchors = reach.anchors.filter { $0.isReachable == true && !$0.ports.isEmpty }
-        guard !anchors.isEmpty, anchors.contains(where: { $0.ports.values.contains(.connected) }) else { return [] }
+        let others = (evidence.dns.value ?? []).contains {
+            guard case .answered = $0.stream else { return false }
+            return $0.address.family == reach.family && !evidence.isNear($0.address)
+        }
+        guard !anchors.isEmpty, others || anchors.contains(where: { $0.ports.values.contains(.connected) }) else {
+            return []
+        }
         return Set(anchors.flatMap(\.ports.keys)).sorted().compactMap { port in
-            let outcomes = Set(anchors.compactMap { $0.ports[port] })
+            let outcomes = Set(anchors.compactMap { $0.ports[port] }.filter { $0 != .blocked })
             guard outcomes.count == 1, let outcome = outcomes.first, outcome != .connected else { return nil }
             let isSilent = outcome == .silent
             let fate = isSilent ? "dropped" : "refused"
@@ -47,16 +132,22 @@ extension RuleEvaluator {
         )
     }
 
-    private func packetSize(_ size: TransportEvidence.PacketSize) -> Verdict? {
+    private func packetSize(_ size: TransportEvidence.PacketSize, _ evidence: Evidence) -> Verdict? {
         guard size.largest < size.linkMTU else { return nil }
-        let facts: [Verdict.Fact] = [.init("largest_bytes", size.largest), .init("link_mtu", size.linkMTU)]
-        if !size.isAnnounced && size.transferStalls.value == true {
+        var facts: [Verdict.Fact] = [.init("largest_bytes", size.largest), .init("link_mtu", size.linkMTU)]
+        // What a server sends of its certificates fills packets; a request that fills some is the other direction.
+        let isTowardsUs =
+            size.transferStalls.value == false && evidence.application.certificates.isEmpty
+            && evidence.connectedHandshakes.contains { $0.isSilent && $0.family == size.family }
+        if !size.isAnnounced && (size.transferStalls.value == true || isTowardsUs) {
+            facts.append(.init("direction", isTowardsUs ? "received" : "sent"))
             let segment = size.largest - (size.family == .ipv4 ? 40 : 60)
             return Verdict(
                 .pmtuBlackhole,
                 .broken,
                 family: size.family,
-                say: "\(size.family.name) packets above \(size.largest) bytes are lost without an ICMP error",
+                say: "\(size.family.name) packets above \(size.largest) bytes are lost without an ICMP error"
+                    + (isTowardsUs ? ", towards this machine" : ""),
                 action: "clamp the TCP segment size to \(segment) at the router, or let ICMP \"too big\" through",
                 evidence: facts
             )
@@ -73,5 +164,15 @@ extension RuleEvaluator {
             action: "nothing",
             evidence: facts
         )
+    }
+}
+
+extension Evidence {
+    /// The handshakes that failed although connections to the same port are made.
+    fileprivate var connectedHandshakes: [ApplicationEvidence.Handshake] {
+        application.failedHandshakes.filter { failed in
+            reach(failed.family)?.anchors.contains { $0.name == failed.anchor && $0.ports[failed.port] == .connected }
+                == true
+        }
     }
 }

@@ -96,7 +96,10 @@ extension ExaminationState {
         record: @escaping (inout ExaminationState, ReachEvidence.Connection) -> Void
     ) {
         let target = ProbeTarget.host(.address(ScopedAddress(address)), port: port)
-        attempt(.transport, ProbeDefinition(name: "port", method: .tcp, target: target)) { state, result in
+        // The SYN is sent again after a second.
+        let limit = Duration.milliseconds(1800)
+        let definition = ProbeDefinition(name: "port", method: .tcp, target: target, timeout: limit)
+        attempt(.transport, definition) { state, result in
             if let shortage = result.shortage { state.record(shortage: shortage, at: .transport) }
             switch result.reason {
             case nil where result.isSuccess: record(&state, .connected)

@@ -32,7 +32,9 @@ extension ExaminationState {
         switch result {
         case .offers(let offers):
             evidence.links[index].dhcp = .known(
-                offers.map { DHCPOffer(server: $0.server, router: $0.router) }
+                offers.map {
+                    DHCPOffer(server: $0.server, router: $0.router, mask: $0.mask, nameServers: $0.nameServers)
+                }
             )
             for (number, offer) in offers.enumerated() {
                 test(offer.router, number, index, link)

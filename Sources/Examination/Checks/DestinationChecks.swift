@@ -13,8 +13,10 @@ internal import WebSocketWire
 extension ExaminationState {
     /// How many addresses of each family are tested.
     private static let mostAddresses = 3
+    /// How many bytes of a body are read.
+    private static let measuredBody = 100_000
     /// Where a host is connected to whose port was not named: it is there even if it refuses.
-    private static let usualPorts: [UInt16] = [443, 80]
+    static let usualPorts: [UInt16] = [443, 80]
 
     mutating func testDestination(_ destination: Destination) {
         evidence.destination = DestinationEvidence(destination)
@@ -136,12 +138,13 @@ extension ExaminationState {
         var definition = ProbeDefinition(name: "destination", method: .http, target: .page(page), timeout: .seconds(5))
         definition.address = address
         definition.page.authorities = authorities(of: page.host)
-        definition.page.isHeadEnough = true
+        definition.page.measuredBody = Self.measuredBody
         definition.page.limit = .seconds(4)
         var key: WebSocketKey?
         if case .webSocket = destination.service {
             key = WebSocketKey()
             definition.page.key = key?.text
+            definition.page.isHeadEnough = true
         }
         let acceptance = key?.accept
         attempt(page.isSecure ? .tls : .http, definition) { state, result in
@@ -207,6 +210,11 @@ extension DestinationEvidence.Path {
 extension DestinationEvidence.Exchange {
     init(_ result: ProbeResult, isSecure: Bool, _ acceptance: String?) {
         if let page = result.page {
+            // Without a length it may be a stream of events, which goes on for ever.
+            if case .failure(.timeout, _) = result.outcome, let length = page.bodyLength, page.bodyRead < length {
+                self = .stalled(status: page.status, read: page.bodyRead, length: length)
+                return
+            }
             let isUpgraded = page.status == 101 && acceptance != nil && page.acceptance == acceptance
             self = .answered(status: page.status, location: page.location, isUpgraded: isUpgraded)
             return

@@ -14,7 +14,7 @@ extension Check {
 extension ExaminationState {
     fileprivate mutating func queryNameServers() {
         guard let servers = order.servers, !servers.isEmpty else { return }
-        let plan = NamePlan(order.targets)
+        let plan = NamePlan(order.targets, searching: order.searchDomains)
         guard !plan.questions.isEmpty else {
             evidence.gaps[.dns] = "no name to query is configured"
             return
@@ -107,6 +107,7 @@ struct NamePlan {
         case root
         case known
         case text
+        case search(String)
     }
 
     let questions: [(purpose: Purpose, question: DNSServerProbe.Question)]
@@ -120,7 +121,7 @@ struct NamePlan {
     let wildcard: IPAddress?
 
     /// Plans by what is configured; what is not, is not queried.
-    init(_ targets: Targets) {
+    init(_ targets: Targets, searching domains: [String] = []) {
         var questions: [(Purpose, DNSServerProbe.Question)] = []
         let unique = targets.names.wildcard.map { "\(RandomLabel.make()).\($0)" }
         let knownAnchor = targets.anchors.first { $0.host != nil && ($0.ipv4 ?? $0.ipv6) != nil }
@@ -141,6 +142,9 @@ struct NamePlan {
         streamName = questions.first?.1.name ?? ""
         textName = questions.isEmpty ? nil : targets.names.bigText
         if let textName { questions.append((.text, .init(textName, .text))) }
+        if !questions.isEmpty {
+            questions += domains.prefix(3).map { (.search($0), .init("\(RandomLabel.make()).\($0)")) }
+        }
         self.questions = questions
     }
 
@@ -162,6 +166,7 @@ struct NamePlan {
             case .known:
                 evidence.known = answer
                 evidence.expected = expected
+            case .search(let domain): if result.replies[index] == .silent { evidence.silentDomains.append(domain) }
             case .text: evidence.textByDatagram = .init(result.replies[index])
             }
         }

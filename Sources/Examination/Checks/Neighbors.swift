@@ -116,8 +116,16 @@ extension ExaminationState {
         guard index < Self.mostQueried, link.flags.contains(.multicast), link.flags.contains(.up) else { return }
         run(.link, MulticastDNSProbe(evidence.peers[index].address, on: link.index)) { state, result, _ in
             if let answers = result.answersUnicast { state.evidence.peers[index].answersUnicast = .known(answers) }
-            if let answers = result.answersMulticast { state.evidence.peers[index].answersMulticast = .known(answers) }
+            guard let answers = result.answersMulticast else { return }
+            state.evidence.peers[index].answersMulticast =
+                answers || !state.filtersInput
+                ? .known(answers) : .unknown(because: "this machine filters what arrives")
         }
+    }
+
+    /// Whether packet filters of this machine may drop what arrives.
+    private var filtersInput: Bool {
+        AddressFamily.allCases.contains { (try? PacketFilter.inputChains($0))?.isEmpty == false }
     }
 
     // MARK: - Gateways
@@ -128,6 +136,9 @@ extension ExaminationState {
         let scope = gateway.address.isLinkLocal ? link.name : nil
         let address = ScopedAddress(gateway.address, scope: scope)
         tasks.append(.discard(to: gateway.address, on: link.index))
+        if let entry = try? kernel.neighbor(gateway.address, index: link.index), entry.state == .permanent {
+            evidence.gateways[index].staticEntry = HardwareAddress(entry.hardwareAddress)?.description
+        }
         if let own = link.sender {
             let source = gateway.address.family == .ipv4 ? facts.sender(on: link.index) : nil
             query(.gateway, NeighborProbe(gateway.address, on: link.index, from: own, source: source)) { state, found in

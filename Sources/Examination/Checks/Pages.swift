@@ -35,7 +35,7 @@ extension ExaminationState {
             target: .page(page),
             family: family,
             page: PageExpectation(statuses: [204], authorities: isSecure ? order.targets.authorities : nil),
-            timeout: .seconds(3)
+            timeout: .milliseconds(2500)
         )
         definition.address = address.map { ScopedAddress($0) }
         if !isSecure && order.targets.answersChallenge { definition.page.challenge = RandomLabel.make() }
@@ -87,6 +87,7 @@ extension ExaminationState {
                 // An answer over a verified connection is the server's own, whatever its status.
                 state.evidence.portal.isHTTPSGenuine = .known(true)
                 state.evidence.application.certificates.append(.init(anchor: anchor.name))
+                if result.page?.offersQUIC == true { state.quicAnchors.insert(anchor.name) }
                 return
             }
             if state.evidence.portal.isHTTPSGenuine.value == nil {
@@ -94,12 +95,24 @@ extension ExaminationState {
             }
             guard let failure = result.certificate, case .failure(_, let detail) = result.outcome else {
                 state.evidence.gaps[.application] = "no encrypted connection could be made"
+                state.recordHandshake(anchor, family, result)
                 return
             }
             state.evidence.application.certificates.append(
                 .init(anchor: anchor.name, failure: detail, isAboutTime: failure == .outOfDate)
             )
         }
+    }
+}
+
+extension ExaminationState {
+    fileprivate mutating func recordHandshake(_ anchor: Targets.Anchor, _ family: AddressFamily, _ result: ProbeResult)
+    {
+        guard !result.isSecured, let reason = result.reason else { return }
+        let port = order.targets.httpsPort
+        evidence.application.failedHandshakes.append(
+            .init(anchor: anchor.name, family: family, port: port, isSilent: reason == .timeout)
+        )
     }
 }
 

@@ -2,6 +2,7 @@
 
 internal import Addressing
 internal import Diagnosis
+internal import LinuxIO
 internal import Netlink
 internal import Probes
 
@@ -24,11 +25,13 @@ extension ExaminationState {
             case .success(let answer) = kernel.lookup(RouteQuery(anchor, kind: .decision)),
             let usual = answer.preferredSource
         else { return }
+        // What goes into a tunnel has its address.
+        guard answer.nexthops.allSatisfy({ !facts.tunnels.contains($0.index) }) else { return }
         let choice = SourceChoice(usual: usual, mainIndex: answer.nexthops.first?.index ?? 0)
         let others = facts.links.flatMap { link -> [IPAddress] in
             let held = choice.sources(of: facts.addresses[link.index] ?? [], on: link)
             return link.index == choice.mainIndex || leads(link, to: anchor) ? held : []
-        }
+        }.filter(LocalSockets.addresses().contains)
         guard !others.isEmpty else { return }
         evidence.sending[number].sources = [.init(usual, answers: true)]
         for source in others.prefix(4) {
@@ -44,9 +47,59 @@ extension ExaminationState {
             )
             send(.local, train, isCounted: false) { state, result, _ in
                 guard result.sent > 0, result.failure != .resources else { return }
-                state.evidence.sending[number].sources.append(.init(source, answers: result.received > 0))
+                guard result.received == 0 else {
+                    state.evidence.sending[number].sources.append(.init(source, answers: true))
+                    return
+                }
+                state.confirm(train, to: anchors.last?.0 ?? anchor, from: source, number)
             }
         }
+    }
+
+    /// Sends the packets of a silent source once more, to another anchor where there is one.
+    private mutating func confirm(_ train: PacketTrain, to anchor: IPAddress, from source: IPAddress, _ number: Int) {
+        var route = ProbeRoute()
+        route.source = source
+        let again = PacketTrain(
+            train.kind,
+            to: ScopedAddress(anchor),
+            route: route,
+            count: 3,
+            pace: .milliseconds(60),
+            timeout: .milliseconds(1000)
+        )
+        send(.local, again, isCounted: false) { state, result, _ in
+            guard result.sent > 0, result.failure != .resources else { return }
+            state.evidence.sending[number].sources.append(.init(source, answers: result.received > 0))
+        }
+    }
+}
+
+/// The local addresses that sockets of this network namespace are bound to, or connected from.
+enum LocalSockets {
+    static func addresses() -> Set<IPAddress> {
+        var found: Set<IPAddress> = []
+        for name in ["tcp", "tcp6", "udp", "udp6"] {
+            found.formUnion(parse(ProcFile.text("/proc/thread-self/net/\(name)") ?? ""))
+        }
+        return found
+    }
+
+    /// Reads the second column, `ADDRESS:PORT` in hexadecimal digits, each four bytes in host order (proc_net(5)).
+    static func parse(_ text: String) -> Set<IPAddress> {
+        var found: Set<IPAddress> = []
+        for line in text.split(separator: "\n").dropFirst() {
+            let columns = line.split(separator: " ", maxSplits: 2)
+            guard columns.count > 1, let digits = columns[1].split(separator: ":").first else { continue }
+            var bytes: [UInt8] = []
+            for start in stride(from: 0, to: digits.count - 7, by: 8) {
+                let first = digits.index(digits.startIndex, offsetBy: start)
+                guard let word = UInt32(digits[first..<digits.index(first, offsetBy: 8)], radix: 16) else { break }
+                bytes += [0, 8, 16, 24].map { UInt8(truncatingIfNeeded: word >> $0) }
+            }
+            if let address = IPAddress(bytes: bytes.span) { found.insert(address.unmapped) }
+        }
+        return found
     }
 }
 

@@ -94,6 +94,22 @@ public struct PacketFilter: Hashable, Sendable {
     /// Whether a chain may have packets routed again, so that routes and rules decide what becomes of them.
     public func reroutes(_ family: AddressFamily) -> Bool { chains(family).contains { $0.kind == "route" } }
 
+    /// Reads the chains that packets to this machine pass: those of the hooks prerouting and input with rules.
+    /// - Throws: ``NetlinkError``; without `CAP_NET_ADMIN` that it is refused.
+    package static func inputChains(_ family: AddressFamily) throws(NetlinkError) -> [Chain] {
+        var socket = try NetlinkSocket(family: NETLINK_NETFILTER, capacity: 65_536)
+        try socket.limitWaiting(to: .seconds(2))
+        var chains: [Chain] = []
+        _ = try socket.exchange(.filterChains, sequence: 1) { _, body in
+            guard let base = BaseChain(decoding: body),
+                let chain = Chain(base, at: [BaseChain.prerouting, BaseChain.input]),
+                !chain.isIdle, chain.kind != "nat", chain.sees(family)
+            else { return }
+            chains.append(chain)
+        }
+        return chains
+    }
+
     /// Reads the chains of the calling thread's network namespace, and their rules.
     /// - Parameter previous: What was read before.
     /// - Returns: The same as long as nothing has changed since.
@@ -135,9 +151,9 @@ extension Question {
     /// NFT_MSG_GETGEN with `struct nfgenmsg`.
     fileprivate static let filterGeneration = Question(type: filters | 16, flags: 0, body: [0, 0, 0, 0])
     /// NFT_MSG_GETCHAIN with `struct nfgenmsg`, of all families.
-    fileprivate static let filterChains = Question(type: filters | 4, flags: dump, body: [0, 0, 0, 0])
+    static let filterChains = Question(type: filters | 4, flags: dump, body: [0, 0, 0, 0])
     /// NFT_MSG_GETRULE with NFTA_RULE_TABLE.
-    fileprivate static func filterRules(of table: FilterRules.Table) -> Question {
+    static func filterRules(of table: FilterRules.Table) -> Question {
         var question = Question(type: filters | 7, flags: dump, body: [table.family, 0, 0, 0])
         question.add(1, Array(table.name.utf8) + [0])
         return question
@@ -160,6 +176,8 @@ struct BaseChain {
     fileprivate static let headerLength = 4
     /// `NF_INET_LOCAL_OUT` and `NF_INET_POST_ROUTING`.
     static let (output, postrouting) = (UInt32(3), UInt32(4))
+    /// `NF_INET_PRE_ROUTING` and `NF_INET_LOCAL_IN`.
+    static let (prerouting, input) = (UInt32(0), UInt32(1))
 
     /// Reads a message.
     /// - Returns: `nil` for a chain that only other chains lead to.
@@ -192,11 +210,9 @@ extension PacketFilter.Chain {
     /// NFPROTO_INET, NFPROTO_IPV4 and NFPROTO_IPV6.
     private static let families: [UInt8: String] = [1: "inet", 2: "ip", 10: "ip6"]
 
-    /// - Returns: `nil` for one that packets of this machine do not pass when they leave.
-    init?(_ base: BaseChain) {
-        guard let family = Self.families[base.chain.family],
-            base.hook == BaseChain.output || base.hook == BaseChain.postrouting
-        else { return nil }
+    /// - Returns: `nil` for one at another hook.
+    init?(_ base: BaseChain, at hooks: [UInt32] = [BaseChain.output, BaseChain.postrouting]) {
+        guard let family = Self.families[base.chain.family], hooks.contains(base.hook) else { return nil }
         self.family = family
         table = base.chain.table
         name = base.chain.name

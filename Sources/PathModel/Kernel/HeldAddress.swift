@@ -38,7 +38,7 @@ public struct HeldAddress: Hashable, Sendable {
 
 extension InterfaceAddress {
     /// Whether packets for the Internet can come from it: not loopback, not IPv6 link-local (rule S24).
-    var isRoutable: Bool {
+    package var isRoutable: Bool {
         guard !address.isLoopback, !address.isUnspecified, !address.isMulticast else { return false }
         if address.family == .ipv4 { return scope < 254 }
         return !address.isLinkLocal && scope < 253

@@ -224,8 +224,14 @@ extension OutputObstacle {
         }
     }
 
+    /// The same with the chains, where those are few.
+    package var fullName: String {
+        guard case .filter(let chains) = self, (1...3).contains(chains.count) else { return name + " of this machine" }
+        return "the packet filter \(chains.map { "\($0)" }.joined(separator: " or ")) of this machine"
+    }
+
     /// What to inspect.
-    var hint: String {
+    package var hint: String {
         switch self {
         case .ipsecPolicy: "`ip xfrm policy`"
         case .filter(let chains) where (1...3).contains(chains.count):

@@ -61,6 +61,10 @@ struct PageHead: Equatable {
     private(set) var acceptance: String?
     /// The media type of the body, in small letters and without its parameters.
     private(set) var mediaType: String?
+    /// The length of the body, where the head has it.
+    private(set) var length: Int?
+    /// Whether it offers HTTP/3 on UDP port 443 of the same host (`Alt-Svc`, RFC 7838).
+    private(set) var offersQUIC = false
     /// Whether the final head ended; one of status 101 is final.
     private(set) var isComplete = false
 
@@ -85,6 +89,7 @@ struct PageHead: Equatable {
             let words = text.split(separator: " ", maxSplits: 2)
             status = words.count > 1 ? Self.status(words[1].utf8.prefix(3)) : 0
             (location, response, acceptance, mediaType) = (nil, nil, nil, nil)
+            (length, offersQUIC) = (nil, false)
             return
         }
         guard let colon = text.firstIndex(of: ":") else { return }
@@ -94,6 +99,10 @@ struct PageHead: Equatable {
         case "x-nwpath-response":
             response = Self.visible(value.drop { $0 == " " }.filter { $0 != "\r" })
         case "sec-websocket-accept": acceptance = Self.visible(value.filter { $0 != " " && $0 != "\r" })
+        case "content-length": length = Int(String(value.filter { (48...57).contains($0.value) }))
+        case "alt-svc":
+            let services = Self.visible(value.filter { $0 != " " }).split(separator: ",")
+            offersQUIC = services.contains { $0.hasPrefix("h3=\":443\"") }
         case "content-type":
             mediaType = Self.visible(value.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\r" }).lowercased()
         default: return

@@ -98,6 +98,7 @@ internal import LinuxIO
 
     private func receiveBody(_ piece: UnsafeRawBufferPointer) -> Bool {
         bodyLength += piece.count
+        if expectation.measuredBody > 0 { return bodyLength < expectation.measuredBody }
         guard expectation.longestBody > 0 else { return bodyLength <= Self.longestBody }
         guard bodyLength <= expectation.longestBody else { return false }
         unsafe body.append(contentsOf: piece)
@@ -121,6 +122,9 @@ internal import LinuxIO
         var answer = !head.isComplete ? nil : PageAnswer(status: head.status, location: head.location)
         answer?.acceptance = head.acceptance
         answer?.mediaType = head.mediaType
+        answer?.bodyRead = bodyLength
+        answer?.bodyLength = head.length
+        answer?.offersQUIC = head.offersQUIC
         if result == NWP_CURL_OK && expectation.longestBody > 0 { answer?.body = body }
         answer?.isEchoed = expectation.challenge.map { "response \($0)" == head.response } ?? false
         var ended = ProbeResult(outcome(result, answer), sent: sent, received: received, page: answer)

@@ -73,6 +73,8 @@ public struct PageExpectation: Hashable, Sendable {
     public var accepted: String?
     /// How many bytes of the answer's body are kept; a longer one is none.
     public var longestBody = 0
+    /// How many bytes of the body are read and thrown away, to see whether they come.
+    package var measuredBody = 0
     /// Whether the head of the answer is enough, so that its body is left alone.
     public var isHeadEnough = false
     /// When the request ends by itself, which tells how far it got; `nil` leaves that to the probe's timeout.

@@ -7,6 +7,7 @@ internal import Examination
 internal import LinuxIO
 internal import OrderedJSON
 internal import PathEngine
+internal import PathModel
 internal import Probes
 internal import Spelling
 
@@ -181,6 +182,7 @@ struct DiagnosisSettings {
     var order: ExaminationOrder {
         let servers = ExplanationReader.usedServers(at: common.resolverFile)
         var order = ExaminationOrder(targets: targets, servers: servers)
+        order.searchDomains = ExplanationReader.nameServers(at: common.resolverFile).search
         order.policy = common.engine.policy
         return order
     }

@@ -2,9 +2,11 @@
 # Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 """Stands for hardware on a private message bus.
 
-It owns the names given as arguments and has no objects of its own: the test adds modems, Wi-Fi cards and other
-things that the machine lacks, by sending Python to org.nwpath.Test.Do. What needs no hardware is tested against the
-real services instead.
+Usage: fake_services.py ADDRESS NAME... [-- LINE...]
+
+It owns the names and has no objects of its own: the test adds modems, Wi-Fi cards and other things that the machine
+lacks, by sending Python to org.nwpath.Test.Do, or by lines of Python that run before the names are requested. What
+needs no hardware is tested against the real services instead.
 """
 import sys
 
@@ -118,5 +120,9 @@ bus = dbus.bus.BusConnection(sys.argv[1])
 managers = [Manager(bus, "/org/freedesktop"), Manager(bus, "/org/freedesktop/ModemManager1")]
 login = Login(bus, "/org/freedesktop/login1")
 control = Control(bus, "/org/nwpath/Test")
-names = [dbus.service.BusName(name, bus) for name in sys.argv[2:]]
+words = sys.argv[2:]
+end = words.index("--") if "--" in words else len(words)
+for line in words[end + 1:]:
+    exec(line)
+names = [dbus.service.BusName(name, bus) for name in words[:end]]
 GLib.MainLoop().run()

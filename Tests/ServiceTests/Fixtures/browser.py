@@ -21,7 +21,7 @@ patience = 240
 
 def browser():
     options = webdriver.ChromeOptions()
-    # Chromium without what draws windows, which takes as much processor time again.
+    # The build of Chromium without windows, which takes half the processor time of the usual one.
     options.binary_location = "/usr/bin/chromium-headless-shell"
     for word in ["--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-dev-shm-usage",
                  "--disable-background-networking", "--no-first-run", "--disable-lcd-text",
@@ -75,7 +75,7 @@ class Page:
                 return
             if began > end:
                 raise AssertionError(f"{what} did not happen; console: {self.console()}; page: {self.text('body')[:3000]}")
-            # What is looked at takes a quarter of the time, three programs compute for it.
+            # Pauses three times as long as the check took: each check keeps Python, chromedriver and Chromium busy.
             time.sleep(max(0.02, min(3 * (time.monotonic() - began), 0.2)))
 
     def wait_for(self, selector, text):

@@ -4,6 +4,7 @@
 #ifndef NWP_LINUX_SHIMS_H
 #define NWP_LINUX_SHIMS_H
 
+#include "nwp_capture.h"
 #include "nwp_discard.h"
 #include "nwp_event.h"
 #include "nwp_lease.h"

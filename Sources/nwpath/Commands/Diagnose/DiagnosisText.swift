@@ -111,11 +111,12 @@ struct DiagnosisText {
             "\(ProbeText.time(document["duration_seconds"]?.double ?? 0)), \(document["sent_bytes"]?.int ?? 0) bytes sent, "
         words += "\(document["received_bytes"]?.int ?? 0) received"
         if document.text("targets") != "none" { words += "; targets: \(document.text("targets"))" }
-        switch document.text("blame") {
-        case "me": words += "; the fault is in this machine"
-        case "link_or_gateway": words += "; the fault is on the link or at the gateway"
-        case "destination": words += "; the fault is at the destination"
-        case "shared": words += "; other hosts on the network are affected too"
+        switch document.text("fault_domain") {
+        case "host": words += "; the fault is in this machine"
+        case "link": words += "; the fault is on the link"
+        case "gateway": words += "; the fault is at the gateway"
+        case "provider": words += "; the fault is beyond the gateway"
+        case "remote": words += "; the fault is at the remote host"
         default: break
         }
         return renderer.style(words, .faint) + "\n"

@@ -1,0 +1,283 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import Diagnosis
+internal import LinuxIO
+internal import Netlink
+internal import PathModel
+internal import Probes
+
+extension Check {
+    /// Queries that got no answer: first what this machine does with their packets, then further flows, each from a local
+    /// port of its own, while a packet socket shows whether packets leave and replies arrive.
+    ///
+    /// Up to six TCP connections to a port of an anchor, six pairs of datagrams to one that sends them back, three queries
+    /// to a name server; two of each where nothing of the family gets an answer.
+    static let recheck = Check(.recheck) { $0.recheck() }
+
+    /// What the packet socket saw of those that still got no answer.
+    static let witness = Check(.depth) { $0.applyWitness() }
+}
+
+extension ExaminationState {
+    /// How long a flow is waited for: the SYN is sent again after a second.
+    private static let timeout = Duration.milliseconds(1300)
+    private static let (mostFlows, fewFlows) = (6, 2)
+
+    fileprivate mutating func recheck() {
+        for index in evidence.sending.indices where evidence.sending[index].route.value == .missing {
+            evidence.sending[index].promise = promise(of: evidence.sending[index].family)
+        }
+        collect()
+        guard !evidence.queries.isEmpty else { return }
+        findObstacles()
+        let open = evidence.queries.indices.filter { evidence.queries[$0].obstacle == nil }
+        let silent = open.filter { isSilent(evidence.queries[$0]) }
+        guard !silent.isEmpty else { return }
+        let hosts = Set(silent.map { evidence.queries[$0].address }).sorted()
+        reversePathDrops = InputObstacle.reversePathDrops()
+        run(.local, PacketWitness(hosts, limit: Self.timeout)) { state, result, _ in
+            if result.isOpen { state.witness = result }
+        }
+        for index in silent { tryFlows(index) }
+    }
+
+    /// Why there should be a route of a family: what the network offers, or a lasting address where the other family leaves.
+    private func promise(of family: AddressFamily) -> String? {
+        for link in evidence.links where link.isUp && link.hasCarrier {
+            if family == .ipv4, let router = link.dhcp.value?.lazy.compactMap(\.router).first {
+                return "DHCP offers the router \(router) on \(link.interface)"
+            }
+            if family == .ipv6, let router = link.routers.value?.first {
+                return "the router \(router.source) announces itself on \(link.interface)"
+            }
+        }
+        let carrying = Set(facts.routes.flatMap(\.nexthops).map(\.index))
+        for link in facts.links where carrying.contains(link.index) && !facts.tunnels.contains(link.index) {
+            let held = (facts.addresses[link.index] ?? []).first { entry in
+                entry.address.family == family && entry.isRoutable && entry.prefixLength < (family == .ipv4 ? 31 : 127)
+                    && (family == .ipv4 || !entry.address.isPrivate) && !entry.flags.contains(.deprecated)
+            }
+            if let held { return "\(link.name) has the address \(held.address)" }
+        }
+        return nil
+    }
+
+    // MARK: - What got no answer
+
+    private mutating func collect() {
+        for reach in evidence.reach {
+            // Two hosts are enough where nothing answers.
+            for anchor in reach.isAlive == true ? reach.anchors[...] : reach.anchors.prefix(2) {
+                for (port, outcome) in anchor.ports.sorted(by: { $0.key < $1.key }) where outcome != .connected {
+                    evidence.queries.append(QueryEvidence(.anchor(anchor.name), anchor.address, .tcp(port)))
+                }
+                if let port = order.targets.echoPort, anchor.datagrams.value == false {
+                    evidence.queries.append(QueryEvidence(.anchor(anchor.name), anchor.address, .udp(port)))
+                }
+                if anchor.echo.value == false {
+                    evidence.queries.append(QueryEvidence(.anchor(anchor.name), anchor.address, .echo))
+                }
+            }
+        }
+        for path in evidence.destination?.paths ?? [] where [.silent, .refused].contains(path.connection.value) {
+            let port = evidence.destination?.port ?? ExaminationState.usualPorts[0]
+            evidence.queries.append(QueryEvidence(.destination, path.address.address, .tcp(port)))
+        }
+        for (server, found) in zip(order.servers ?? [], evidence.dns.value ?? []) where found.isAlive != true {
+            let port = server.port ?? 53
+            let kind = server.isQueriedOverTCP ? QueryProtocol.tcp(port) : .udp(port)
+            evidence.queries.append(QueryEvidence(.nameServer, found.address, kind))
+        }
+    }
+
+    private func isSilent(_ query: QueryEvidence) -> Bool {
+        switch (query.target, query.kind) {
+        case (.anchor, .tcp(let port)): anchor(query)?.ports[port] == .silent
+        case (.anchor, .udp): anchor(query)?.datagrams.value == false
+        // Filters against ping are usual; the packet socket shows replies to what was sent before.
+        case (.anchor, .echo): false
+        case (.nameServer, _):
+            evidence.dns.value?.first { $0.address == query.address }?.isAlive == false
+        case (.destination, _):
+            evidence.destination?.paths.first { $0.address.address == query.address }?.connection.value == .silent
+        }
+    }
+
+    private func anchor(_ query: QueryEvidence) -> ReachEvidence.Anchor? {
+        evidence.reach.flatMap(\.anchors).first { $0.address == query.address }
+    }
+
+    private mutating func change(_ query: QueryEvidence, _ body: (inout ReachEvidence.Anchor) -> Void) {
+        for index in evidence.reach.indices {
+            for number in evidence.reach[index].anchors.indices
+            where evidence.reach[index].anchors[number].address == query.address {
+                body(&evidence.reach[index].anchors[number])
+            }
+        }
+    }
+
+    private mutating func change(server address: IPAddress, _ body: (inout NameServerEvidence) -> Void) {
+        guard case .known(var servers) = evidence.dns else { return }
+        for index in servers.indices where servers[index].address == address { body(&servers[index]) }
+        evidence.dns = .known(servers)
+    }
+
+    // MARK: - This machine
+
+    private mutating func findObstacles() {
+        filtersTested = KernelClock().boot
+        let paths: LocalPaths
+        do {
+            paths = try LocalPaths(kernel, order.policy, at: KernelClock().boot)
+        } catch {
+            return
+        }
+        for index in evidence.queries.indices {
+            let query = evidence.queries[index]
+            let routers = evidence.gateways.filter { $0.address.family == query.address.family }
+            let isGone = !routers.isEmpty && routers.allSatisfy { $0.hardwareAddresses.value?.isEmpty == true }
+            let obstacle = paths.obstacle(to: scoped(query), query.kind, testsFilters: !isGone)
+            if let obstacle { block(index, obstacle) }
+        }
+    }
+
+    private func scoped(_ query: QueryEvidence) -> ScopedAddress {
+        let server = query.target == .nameServer ? order.servers?.first { $0.address.address == query.address } : nil
+        let path = evidence.destination?.paths.first { $0.address.address == query.address }
+        return server?.address ?? (query.target == .destination ? path?.address : nil) ?? ScopedAddress(query.address)
+    }
+
+    /// Records that a query says nothing of the network.
+    private mutating func block(_ index: Int, _ obstacle: LocalObstacle) {
+        evidence.queries[index].obstacle = obstacle
+        let query = evidence.queries[index]
+        switch (query.target, query.kind) {
+        case (.anchor, .tcp(let port)): change(query) { $0.ports[port] = .blocked }
+        case (.anchor, .udp): change(query) { $0.datagrams = .unknown(because: obstacle.text) }
+        case (.anchor, .echo): change(query) { $0.echo = .unknown(because: obstacle.text) }
+        case (.nameServer, _): change(server: query.address) { $0.obstacle = obstacle }
+        case (.destination, _):
+            change(destination: query.address) {
+                $0.connection = .known(.blocked)
+                $0.obstacle = obstacle
+            }
+        }
+    }
+
+    private mutating func change(destination address: IPAddress, _ body: (inout DestinationEvidence.Path) -> Void) {
+        guard var destination = evidence.destination else { return }
+        for index in destination.paths.indices where destination.paths[index].address.address == address {
+            body(&destination.paths[index])
+        }
+        evidence.destination = destination
+    }
+
+    // MARK: - Further flows
+
+    private mutating func tryFlows(_ index: Int) {
+        let query = evidence.queries[index]
+        let isAlive = evidence.reach.first { $0.family == query.address.family }?.isAlive != false
+        let count = isAlive ? Self.mostFlows : Self.fewFlows
+        switch query.kind {
+        case .tcp(let port): for _ in 0..<count { connect(index, port) }
+        case .udp(let port) where query.target == .nameServer:
+            for _ in 0..<(isAlive ? 3 : Self.fewFlows) { queryNames(index, port) }
+        case .udp(let port): for _ in 0..<count { sendDatagrams(index, port) }
+        case .echo: break
+        }
+    }
+
+    private mutating func connect(_ index: Int, _ port: UInt16) {
+        let query = evidence.queries[index]
+        let definition = ProbeDefinition(
+            name: "recheck",
+            method: .tcp,
+            target: .host(.address(scoped(query)), port: port),
+            timeout: Self.timeout
+        )
+        attempt(.transport, definition) { state, result in
+            guard result.isAssessed else { return }
+            state.evidence.queries[index].flows += 1
+            let isRefused = result.reason == .refused
+            guard result.isSuccess || isRefused else { return }
+            state.evidence.queries[index].answered += 1
+            switch query.target {
+            case .nameServer: return
+            case .destination:
+                state.change(destination: query.address) { $0.connection = .known(isRefused ? .refused : .connected) }
+                return
+            case .anchor: break
+            }
+            state.change(query) {
+                if $0.ports[port] != .connected { $0.ports[port] = isRefused ? .refused : .connected }
+            }
+        }
+    }
+
+    private mutating func sendDatagrams(_ index: Int, _ port: UInt16) {
+        let query = evidence.queries[index]
+        let pace = Duration.milliseconds(100)
+        let train = PacketTrain(.datagram(port: port), to: scoped(query), count: 2, pace: pace, timeout: .seconds(1))
+        send(.transport, train) { state, result, _ in
+            guard result.advice == nil else { return }
+            state.evidence.queries[index].flows += 1
+            guard result.received > 0 else { return }
+            state.evidence.queries[index].answered += 1
+            state.change(query) { $0.datagrams = .known(true) }
+        }
+    }
+
+    private mutating func queryNames(_ index: Int, _ port: UInt16) {
+        let query = evidence.queries[index]
+        let server = SocketAddress(scoped(query), port: port)
+        let plan = NamePlan(order.targets)
+        let probe = DNSServerProbe(server, plan.questions.map(\.question), limit: Self.timeout)
+        run(.dns, probe, family: query.address.isLoopback ? nil : query.address.family) { state, result, traffic in
+            guard !result.isUnreachable, !result.isDelayed, traffic.shortage == nil else { return }
+            state.evidence.queries[index].flows += 1
+            guard result.replies.contains(where: { $0 != .silent }) else { return }
+            state.evidence.queries[index].answered += 1
+            state.change(server: query.address) { if $0.isAlive == false { plan.fill(&$0, from: result, nil) } }
+        }
+    }
+
+    // MARK: - What was seen
+
+    fileprivate mutating func applyWitness() {
+        guard let witness else { return }
+        let drops = InputObstacle.reversePathDrops() - reversePathDrops
+        for index in evidence.queries.indices where evidence.queries[index].obstacle == nil {
+            let query = evidence.queries[index]
+            let exchange = WitnessResult.Exchange(query)
+            guard query.answered == 0, isSilent(query) else { continue }
+            evidence.queries[index].isSent = witness.sent.contains(exchange)
+            evidence.queries[index].isReturned = witness.returned.contains(exchange)
+            if witness.returned.contains(exchange) {
+                block(index, InputObstacle.find(query.address.family, reversePathDrops: drops))
+            } else if !witness.sent.contains(exchange), isResolved(query) {
+                let hint = "`nft list ruleset`, `tc filter show`: check what is sent"
+                block(index, LocalObstacle(.outputFilter, "a packet filter of this machine", hint: hint))
+            }
+        }
+    }
+
+    /// Whether the kernel knows the hardware address of the next hop, without which packets wait.
+    private func isResolved(_ query: QueryEvidence) -> Bool {
+        guard case .success(let answer) = kernel.lookup(RouteQuery(query.address, kind: .decision)),
+            let nexthop = answer.nexthops.first, let link = facts.link(nexthop.index), link.sender != nil
+        else { return false }
+        let entry = try? kernel.neighbor(nexthop.gateway ?? query.address, index: nexthop.index)
+        return entry.map { [.reachable, .stale, .delay, .probe, .permanent].contains($0.state) } ?? false
+    }
+}
+
+extension WitnessResult.Exchange {
+    init(_ query: QueryEvidence) {
+        switch query.kind {
+        case .echo: self.init(query.address, 1, port: 0)
+        case .tcp(let port): self.init(query.address, 6, port: port)
+        case .udp(let port): self.init(query.address, 17, port: port)
+        }
+    }
+}
