@@ -19,6 +19,8 @@ enum SocketStep: Int32 {
     case connect = 6
     /// Starting to look up a name.
     case lookup = 7
+    /// What came of a connection that was begun.
+    case answer = 8
 }
 
 /// Turns errors of the kernel into verdicts.

@@ -9,7 +9,6 @@ public struct PacketFault: Hashable, Sendable {
     public var kind: Kind
     /// The largest packet that would have passed, in bytes; `nil` unless it was too big and this was reported.
     public var largest: Int?
-
     public enum Kind: Hashable, Sendable {
         case portClosed
         /// There is no route, or it is forbidden.
@@ -32,6 +31,32 @@ public struct PacketFault: Hashable, Sendable {
     public init(speaker: IPAddress?, kind: Kind) {
         self.speaker = speaker
         self.kind = kind
+    }
+}
+
+/// What an error of the type "destination unreachable" says is unreachable; the raw value is what documents show.
+package enum PacketObstacle: String, Hashable, Sendable, CaseIterable {
+    /// There is no route.
+    case network
+    case host
+    case transport
+    case port
+    /// A packet filter refuses it.
+    case prohibited
+    case other
+
+    init?(_ family: AddressFamily, type: UInt8, code: UInt8) {
+        switch (family, type, code) {
+        case (.ipv4, 3, 0), (.ipv4, 3, 6), (.ipv4, 3, 11), (.ipv6, 1, 0): self = .network
+        case (.ipv4, 3, 1), (.ipv4, 3, 7), (.ipv4, 3, 12), (.ipv6, 1, 3): self = .host
+        case (.ipv4, 3, 2): self = .transport
+        case (.ipv4, 3, 3), (.ipv6, 1, 4): self = .port
+        case (.ipv4, 3, 9), (.ipv4, 3, 10), (.ipv4, 3, 13), (.ipv6, 1, 1), (.ipv6, 1, 5), (.ipv6, 1, 6):
+            self = .prohibited
+        case (.ipv4, 3, 4): return nil
+        case (.ipv4, 3, _), (.ipv6, 1, _): self = .other
+        default: return nil
+        }
     }
 }
 
@@ -109,7 +134,7 @@ package struct PacketTrain: Probe {
             due += pace
             return send(at: now)
         case .received(let packet, _): return receive(packet, at: now.boot - packet.age)
-        case .fault(let fault, _):
+        case .fault(let fault, _, _):
             if result.faults.count < Self.mostFaults { result.faults.insert(fault) }
             return []
         case .failed(let failure, _, .open):

@@ -68,7 +68,7 @@ package struct PathMTUProbe: Probe {
             guard isAnswer(packet.bytes) else { return [] }
             bytesReceived += packet.bytes.count - (isRaw && address.address.family == .ipv4 ? 20 : 0)
             return settle(isAnswered: true, at: now)
-        case .fault(let fault, _):
+        case .fault(let fault, _, _):
             guard fault.kind == .tooBig else { return [] }
             result.isAnnounced = true
             if let largest = fault.largest { search.announce(largest) }

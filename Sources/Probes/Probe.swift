@@ -31,6 +31,9 @@ package enum ProbeAction {
     case send([UInt8], socket: Int = 0)
     /// Sends again what a pending error kept from being sent; it counts as the same packet.
     case resend([UInt8], socket: Int = 0)
+    /// Lets what a socket sends from now on pass so many routers less one.
+    case limitHops(Int, socket: Int = 0)
+    case close(socket: Int)
     /// At a time since boot; replaces the timer of that number.
     case schedule(at: Duration, timer: Int = 0)
     /// When silence counts: later by what this machine was late itself. Replaces the one before; `nil` cancels it.
@@ -45,7 +48,7 @@ package enum ProbeEvent {
     case failed(SocketFailure, socket: Int, SocketUse)
     case received(ReceivedPacket, socket: Int)
     /// An ICMP error about a packet of a socket that reports them.
-    case fault(PacketFault, socket: Int)
+    case fault(PacketFault, FaultDetails, socket: Int)
     case fired(timer: Int)
     /// The timeout is over; `isDelayed` when this machine was too busy to receive, so that silence says nothing.
     case timedOut(isDelayed: Bool)
@@ -82,6 +85,18 @@ package struct ReceivedPacket {
     package var isOutgoing = false
     /// The sender's address, where the socket is not connected.
     package var source: [UInt8] = []
+}
+
+/// What an ICMP error says beside its kind.
+package struct FaultDetails {
+    /// What it quotes of the packet that it is about, behind the headers of IP and UDP.
+    ///
+    /// Empty where a router quotes no more than it must (RFC 792), which of a datagram is its header alone.
+    package var quote: [UInt8] = []
+    /// What is unreachable, of an error of the type "destination unreachable".
+    package var obstacle: PacketObstacle?
+    /// How long the kernel had the error before this process read it.
+    package var age = Duration.zero
 }
 
 /// What a probe sent and received, counted by its runner.

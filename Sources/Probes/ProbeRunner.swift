@@ -77,6 +77,8 @@ package final class ProbeRunner<Result>: Cancelable {
             traffic.packets += 1
             send(bytes, number)
         case .resend(let bytes, let number): send(bytes, number)
+        case .limitHops(let hops, let number): limitHops(hops, number)
+        case .close(let number): sockets.removeValue(forKey: number)?.close()
         case .schedule(let time, let number):
             replace(number, loop.schedule(at: time) { [weak self] in self?.fire(number) })
         case .timeout(let limit?):
@@ -126,7 +128,10 @@ package final class ProbeRunner<Result>: Cancelable {
 
     private func connected(_ number: Int) {
         guard let socket = sockets[number] else { return }
-        if let error = socket.pendingError { return fail(SocketFailure(error: error, step: .connect), number, .open) }
+        // Reading an ICMP error clears what is pending.
+        let pending = socket.pendingError
+        reportFaults(of: socket, number)
+        if let error = pending { return fail(SocketFailure(error: error, step: .answer), number, .open) }
         do throws(SocketFailure) {
             try read(from: socket, number)
         } catch {
@@ -161,12 +166,20 @@ package final class ProbeRunner<Result>: Cancelable {
         }
     }
 
+    private func limitHops(_ hops: Int, _ number: Int) {
+        do throws(SocketFailure) {
+            try sockets[number]?.limitHops(hops)
+        } catch {
+            fail(error, number, .open)
+        }
+    }
+
     private func reportFaults(of socket: ProbeSocket, _ number: Int) {
         guard socket.kind.reportsFaults else { return }
         // What is left in the queue of errors would make the socket ready again at once.
         for _ in 0..<ProbeSocket.burst {
             guard let fault = socket.nextFault() else { return }
-            handle(.fault(fault, socket: number))
+            handle(.fault(fault.error, fault.details, socket: number))
         }
     }
 

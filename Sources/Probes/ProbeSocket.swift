@@ -14,7 +14,7 @@ package struct SocketFailure: Error, Equatable {
 
 /// What a socket of a probe is, and whom it speaks to.
 package enum ProbeSocketKind {
-    case stream(to: SocketAddress, ProbeRoute = ProbeRoute())
+    case stream(to: SocketAddress, ProbeRoute = ProbeRoute(), ProbeSocketOptions = ProbeSocketOptions())
     case datagram(to: SocketAddress, ProbeRoute = ProbeRoute(), ProbeSocketOptions = ProbeSocketOptions())
     /// An echo socket of the kernel's (icmp(7)), or a raw one where this process may not have that.
     case echo(to: ScopedAddress, ProbeRoute = ProbeRoute(), ProbeSocketOptions = ProbeSocketOptions())
@@ -26,13 +26,13 @@ package enum ProbeSocketKind {
     var isStream: Bool { if case .stream = self { true } else { false } }
     var reportsFaults: Bool {
         switch self {
-        case .datagram(_, _, let options), .echo(_, _, let options): options.reportsFaults
-        case .stream, .link, .capture: false
+        case .stream(_, _, let options), .datagram(_, _, let options), .echo(_, _, let options): options.reportsFaults
+        case .link, .capture: false
         }
     }
     var route: ProbeRoute {
         switch self {
-        case .stream(_, let route), .datagram(_, let route, _), .echo(_, let route, _): route
+        case .stream(_, let route, _), .datagram(_, let route, _), .echo(_, let route, _): route
         case .link, .capture: ProbeRoute()
         }
     }
@@ -74,15 +74,10 @@ final class ProbeSocket {
         self.kind = kind
         self.loop = loop
         switch kind {
-        case .stream(let peer, let route):
+        case .stream(let peer, let route, let options), .datagram(let peer, let route, let options):
             family = peer.address.address.family
             isRaw = false
-            descriptor = try Self.make(SOCK_STREAM, family, route)
-            try connect(to: peer)
-        case .datagram(let peer, let route, let options):
-            family = peer.address.address.family
-            isRaw = false
-            descriptor = try Self.make(SOCK_DGRAM, family, route)
+            descriptor = try Self.make(kind.isStream ? SOCK_STREAM : SOCK_DGRAM, family, route)
             if options.reportsFaults { try use(nwp_probe_receive_errors(descriptor.rawValue, rawFamily)) }
             try apply(options, route.source)
             try connect(to: peer)
@@ -148,9 +143,14 @@ final class ProbeSocket {
 
     private func apply(_ options: ProbeSocketOptions, _ source: IPAddress?) throws(SocketFailure) {
         if options.isUnfragmented { try use(nwp_probe_keep_whole(descriptor.rawValue, rawFamily)) }
-        if let limit = options.hopLimit { try use(nwp_probe_limit_hops(descriptor.rawValue, rawFamily, Int32(limit))) }
+        if let limit = options.hopLimit { try limitHops(limit) }
         guard let source = source?.bytes else { return }
         try use(unsafe nwp_probe_bind(descriptor.rawValue, source, source.count), .source)
+    }
+
+    /// Lets packets pass so many routers less one.
+    func limitHops(_ limit: Int) throws(SocketFailure) {
+        try use(nwp_probe_limit_hops(descriptor.rawValue, rawFamily, Int32(limit)))
     }
 
     var state: SocketState { SocketState(isRaw: isRaw, retransmissions: kind.isStream ? retransmissions : 0) }
@@ -263,7 +263,7 @@ final class ProbeSocket {
     }
 
     /// Dequeues an ICMP error; `nil` when none is left.
-    func nextFault() -> PacketFault? {
+    func nextFault() -> (error: PacketFault, details: FaultDetails)? {
         var raw = nwp_probe_fault()
         guard unsafe nwp_probe_next_fault(descriptor.rawValue, &raw) == 1 else { return nil }
         let length = Int(min(raw.length, 16))
@@ -273,7 +273,11 @@ final class ProbeSocket {
             kind: raw.is_icmp == 0 ? .other : PacketFault.Kind(family, type: raw.type, code: raw.subtype)
         )
         if fault.kind == .tooBig && raw.info > 0 { fault.largest = Int(raw.info) }
-        return fault
+        var details = FaultDetails(age: .nanoseconds(raw.age))
+        if raw.is_icmp != 0 { details.obstacle = PacketObstacle(family, type: raw.type, code: raw.subtype) }
+        let quoted = Int(min(raw.quoted, 64))
+        details.quote = unsafe withUnsafeBytes(of: &raw.quote) { unsafe Array($0.prefix(quoted)) }
+        return (fault, details)
     }
 
     /// How many segments the kernel sent again, on a TCP connection; 0 where it does not say.

@@ -21,7 +21,7 @@ internal import Glibc
         standard: ["status", "--brief"],
         commands: [
             Status.self, Watch.self, Wait.self, Why.self, Diagnose.self, Interfaces.self, Gateways.self,
-            NameServers.self, Traffic.self, Probe.self,
+            NameServers.self, Traffic.self, Probe.self, Trace.self,
             Services.self, Browse.self, Resolve.self, Advertise.self, History.self, Check.self, ExportMetrics.self,
             LogVerify.self, LogSchema.self, ConfigCheck.self, ConfigShow.self, ConfigSchema.self, BugReport.self,
             Setup.self, Page.self, Serve.self, Reload.self, Replay.self, Completions.self, Version.self,

@@ -46,7 +46,9 @@ import Testing
             (["watch", "--since", "1", "--no-follow"] + socket, "event"),
             (["why", "192.0.2.1"], "why"), (["version"], "version"), (["diagnose", "--offline"], "diagnosis"),
             (["diagnose", "127.0.0.1:9"], "diagnosis"), (["probe", "127.0.0.1:9", "-c", "1"], "attempt"),
-            (["log", "verify", service.log], "logverify"), (["config", "check"], "configcheck"),
+            (["trace", "127.0.0.1", "--rounds", "1"], "trace"), (["diagnose", "--explain", "wan.down"], "code"),
+            (["diagnose", "--explain", "list"], "codes"), (["log", "verify", service.log], "logverify"),
+            (["config", "check"], "configcheck"),
         ]
         for (words, schema) in commands {
             let result = try await service.tool.run(words + ["--json"])

@@ -37,7 +37,7 @@ import Testing
     /// Each line once, without a comment.
     private static func examples() throws -> [String] {
         let help = (NWPath.program.commands.flatMap(\.examples) + NWPath.program.examples).map(\.line)
-        let documents = try ["diagnosis", "probes"].flatMap { document in
+        let documents = try ["diagnosis", "probes", "trace"].flatMap { document in
             try Command.run(["cat", "\(ManualPage.root)/docs/\(document).md"]).split(separator: "\n").map(String.init)
                 .filter { $0.hasPrefix("nwpath ") }
         }

@@ -40,7 +40,8 @@ READING = [
     "interfaces none",
     "gateways", "dns", "probe", "services", "services -v", "services --types", "services --past", "history",
     "history --outages", f"why {ANCHOR}", "why", "config show", "config show --effective", "wait satisfied",
-    "wait interface=none --timeout 2s", "diagnose --offline",
+    "wait interface=none --timeout 2s", "diagnose --offline", "diagnose --explain upstream.loop",
+    "diagnose --explain list",
     "browse --once --timeout 10s", "resolve printer.local", "replay none.rec", "no-such-command",
 ]
 # What watch folds into one line depends on what came first, so for people there are single lines only.

@@ -41,7 +41,7 @@ private struct TestProbe: Probe {
         case .failed(let failure, let socket, .receive): "failed \(socket) receive \(failure.error.name)"
         // The low byte of an echo reply's sequence number.
         case .received(let packet, let socket): "received \(socket) #\(packet.bytes.suffix(57).first ?? 0)"
-        case .fault(let fault, let socket): "fault \(socket) \(fault.kind)"
+        case .fault(let fault, _, let socket): "fault \(socket) \(fault.kind)"
         case .fired(let timer): "fired \(timer)"
         case .timedOut: "timed out"
         }

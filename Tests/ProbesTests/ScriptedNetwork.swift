@@ -17,6 +17,8 @@ struct ScriptedNetwork {
         let socket: Int
         let kind: ProbeSocketKind
         let bytes: [UInt8]
+        /// How many routers it may pass, and the one that drops it; `nil` is the kernel's default.
+        var hopLimit: Int?
     }
 
     /// What becomes of a packet.
@@ -24,7 +26,8 @@ struct ScriptedNetwork {
         /// It comes back, as this changes it.
         case answer(after: Duration, (inout ReceivedPacket) -> Void)
         /// A router or the host reports an ICMP error, if the socket reports them.
-        case fault(PacketFault, after: Duration)
+        /// It quotes the packet, or what is given.
+        case fault(PacketFault, after: Duration, quote: [UInt8]? = nil, obstacle: PacketObstacle? = nil)
         /// Receiving fails.
         case receiveFailure(Errno, after: Duration)
         /// One attempt to send it fails, and the kernel had these errors about packets before.
@@ -38,7 +41,7 @@ struct ScriptedNetwork {
         case failure(Errno, SocketStep)
         /// A connection is made or fails later.
         case connection(after: Duration, retransmissions: Int = 0)
-        case refusal(Errno, after: Duration)
+        case refusal(Errno, after: Duration, reporting: PacketFault? = nil)
     }
 
     /// The calendar at the start, in nanoseconds since 1970.
@@ -49,6 +52,8 @@ struct ScriptedNetwork {
     var everyPacket: (Packet) -> [Effect] = { _ in [] }
     /// By the number of the socket, one for each attempt.
     var openings: [Int: [Opening]] = [:]
+    /// Of a socket that has no opening left.
+    var everyOpening: (ProbeSocketKind) -> Opening? = { _ in nil }
     /// Which timeouts, from 1, end on a machine that was too busy to receive.
     var delayedTimeouts: Set<Int> = []
     /// Whether echo sockets are raw ones.
@@ -121,6 +126,8 @@ private struct ScriptedExecution<Result> {
         let generation: Int
         /// The last packet that it sent, and how often that was attempted.
         var last = (packet: 0, attempts: 0)
+        /// What lets its packets pass so many routers, where that was changed.
+        var hopLimit: Int?
     }
 
     /// What happens later.
@@ -198,6 +205,8 @@ private struct ScriptedExecution<Result> {
             sockets[number]?.last = (traffic.packets, 0)
             send(bytes, number)
         case .resend(let bytes, let number): send(bytes, number)
+        case .limitHops(let hops, let number): sockets[number]?.hopLimit = hops
+        case .close(let number): sockets[number] = nil
         case .schedule(let time, let number): timers[number] = plan(time, rank: 2, .timer(number))
         case .timeout(let limit?): timeout = plan(now + limit, rank: 2, .timeout)
         case .timeout(nil): timeout = nil
@@ -245,7 +254,8 @@ private struct ScriptedExecution<Result> {
 
     private mutating func open(_ kind: ProbeSocketKind, _ number: Int) {
         sockets[number] = nil
-        var opening = kind.isStream ? ScriptedNetwork.Opening.connection(after: .milliseconds(20)) : .success
+        let usual = kind.isStream ? ScriptedNetwork.Opening.connection(after: .milliseconds(20)) : .success
+        var opening = network.everyOpening(kind) ?? usual
         if var rest = openings[number], !rest.isEmpty {
             opening = rest.removeFirst()
             openings[number] = rest
@@ -262,8 +272,9 @@ private struct ScriptedExecution<Result> {
         case .failure, .success: handle(.opened(socket: number, SocketState(isRaw: network.isRaw && kind.isEcho)))
         case .connection(let delay, let retransmissions):
             happen(.opened(socket: number, SocketState(retransmissions: retransmissions)), number, after: delay)
-        case .refusal(let error, let delay):
-            let failure = SocketFailure(error: error, step: .connect)
+        case .refusal(let error, let delay, let fault):
+            if let fault { happen(.fault(fault, FaultDetails(), socket: number), number, after: delay, rank: 0) }
+            let failure = SocketFailure(error: error, step: .answer)
             happen(.failed(failure, socket: number, .open), number, after: delay)
         }
     }
@@ -287,13 +298,22 @@ private struct ScriptedExecution<Result> {
         guard let socket = sockets[number] else { return }
         let (packet, attempt) = socket.last
         sockets[number]?.last.attempts += 1
-        let sent = ScriptedNetwork.Packet(number: packet, socket: number, kind: socket.kind, bytes: bytes)
+        let hops = socket.hopLimit ?? socket.kind.hopLimit
+        let sent = ScriptedNetwork.Packet(
+            number: packet,
+            socket: number,
+            kind: socket.kind,
+            bytes: bytes,
+            hopLimit: hops
+        )
         let effects = network.everyPacket(sent) + (network.packets[packet] ?? [])
         let failures = effects.compactMap { effect -> (Errno, [PacketFault])? in
             if case .sendFailure(let error, let faults) = effect { (error, faults) } else { nil }
         }
         if failures.indices.contains(attempt) {
-            for fault in failures[attempt].1 where socket.kind.reportsFaults { handle(.fault(fault, socket: number)) }
+            for fault in failures[attempt].1 where socket.kind.reportsFaults {
+                handle(.fault(fault, FaultDetails(), socket: number))
+            }
             return fail(SocketFailure(error: failures[attempt].0, step: .use), number, .send(bytes))
         }
         traffic.bytesSent += bytes.count
@@ -312,9 +332,10 @@ private struct ScriptedExecution<Result> {
             var packet = ReceivedPacket(bytes: bytes)
             change(&packet)
             happen(.received(packet, socket: number), number, after: delay)
-        case .fault(let fault, let delay):
+        case .fault(let fault, let delay, let quote, let obstacle):
             guard kind.reportsFaults else { return }
-            happen(.fault(fault, socket: number), number, after: delay, rank: 0)
+            let details = FaultDetails(quote: quote ?? bytes, obstacle: obstacle)
+            happen(.fault(fault, details, socket: number), number, after: delay, rank: 0)
         case .receiveFailure(let error, let delay):
             let failure = SocketFailure(error: error, step: .use)
             happen(.failed(failure, socket: number, .receive), number, after: delay)
@@ -325,4 +346,11 @@ private struct ScriptedExecution<Result> {
 
 extension ProbeSocketKind {
     fileprivate var isEcho: Bool { if case .echo = self { true } else { false } }
+
+    fileprivate var hopLimit: Int? {
+        switch self {
+        case .stream(_, _, let options), .datagram(_, _, let options), .echo(_, _, let options): options.hopLimit
+        case .link: nil
+        }
+    }
 }

@@ -12,8 +12,9 @@ import Testing
 
     private static func taking(_ faults: [(Int, PacketFault.Kind, IPAddress?)]) -> TracerouteResult {
         var result = TracerouteResult(destination: end)
+        for distance in 1...6 { result.depart(0, distance: distance, at: .zero) }
         for (distance, kind, speaker) in faults {
-            result.record(PacketFault(speaker: speaker, kind: kind), distance: distance)
+            result.record(PacketFault(speaker: speaker, kind: kind), nil, 0, distance: distance, at: .zero)
         }
         return result
     }
@@ -21,21 +22,20 @@ import Testing
     @Test func `hops are put in order, and each counts once`() {
         let result = Self.taking([
             (3, .hopLimit, .v4(3)), (1, .hopLimit, .v4(1)), (1, .hopLimit, .v4(7)), (2, .hopLimit, nil),
+            (7, .hopLimit, .v4(7)),
         ])
-        #expect(result.hops == [Hop(distance: 1, address: .v4(1)), Hop(distance: 3, address: .v4(3))])
+        #expect(result.routers.map(\.distance) == [1, 3] && result.routers.map(\.address) == [.v4(1), .v4(3)])
         #expect(result.unreachableFrom == nil && !result.isArrived)
     }
 
     @Test func `what is said of the end is no hop`() {
         let arrived = Self.taking([(4, .portClosed, Self.end)])
-        #expect(arrived.isArrived && arrived.hops.isEmpty)
+        #expect(arrived.isArrived && arrived.routers.isEmpty)
         #expect(!Self.taking([(4, .portClosed, .v4(5))]).isArrived)
-        let barred = Self.taking([(4, .unreachable, .v4(5)), (5, .unreachable, .v4(6))])
+        let barred = Self.taking([(3, .portClosed, .v4(8)), (4, .unreachable, .v4(5)), (5, .unreachable, .v4(6))])
         #expect(barred.unreachableFrom == .v4(5))
-        #expect(
-            Self.taking([(4, .unreachable, Self.end), (4, .tooBig, .v4(5)), (4, .other, .v4(5))])
-                == TracerouteResult(destination: Self.end)
-        )
+        #expect(Self.taking([(4, .unreachable, Self.end)]).unreachableFrom == nil)
+        #expect(Self.taking([(4, .tooBig, .v4(5)), (4, .other, .v4(5))]) == Self.taking([]))
     }
 }
 
@@ -54,7 +54,8 @@ import Testing
         let network = try ProbeNetwork()
         let beyond = try network.extend()
         let result = try await Self.trace(network, address).result
-        #expect(result.hops == [Hop(distance: 1, address: try #require(IPAddress(router)))])
+        #expect(result.routers.map(\.distance) == [1])
+        #expect(result.routers.first?.address == IPAddress(router))
         #expect(result.isArrived && result.unreachableFrom == nil)
         withExtendedLifetime(beyond) {}
     }
@@ -65,9 +66,9 @@ import Testing
         let beyond = try network.extend()
         try ProbeNetwork.filter(network.far, hook: "forward", ["drop"])
         let (result, traffic) = try await Self.trace(network, address)
-        #expect(result.hops.map(\.distance) == [1] && !result.isArrived)
-        #expect(result.hops.first?.address == IPAddress(router) && traffic.packets == Traceroute.reach)
-        #expect(traffic.bytesSent == 32 * Traceroute.reach && traffic.refused == 0)
+        #expect(result.routers.map(\.distance) == [1] && !result.isArrived)
+        #expect(result.routers.first?.address == IPAddress(router) && traffic.packets == 12)
+        #expect(traffic.bytesSent == 32 * 12 && traffic.refused == 0)
         withExtendedLifetime(beyond) {}
     }
 
@@ -82,10 +83,28 @@ import Testing
         withExtendedLifetime(beyond) {}
     }
 
+    @Test(arguments: [TraceroutePlan.Method.udp(port: nil), .udp(port: 53), .tcp(port: 443), .icmp])
+    func `each method finds the router and the end, in both families`(method: TraceroutePlan.Method) async throws {
+        for groups in method == .icmp ? ProbeNetwork.PingGroups.allCases : [.everyone] {
+            let network = try ProbeNetwork(pingGroups: groups)
+            let beyond = try network.extend()
+            var plan = TraceroutePlan()
+            (plan.method, plan.rounds) = (method, 2)
+            for (address, router) in [("198.51.100.2", "192.0.2.2"), ("2001:db8:1::2", "2001:db8::2")] {
+                let end = ScopedAddress(try #require(IPAddress(address)))
+                let result = try await network.run(Traceroute(to: end, plan)).result
+                #expect(result.routers.map(\.address) == [try #require(IPAddress(router))], "\(result)")
+                #expect(result.destinationDistance == 2 && result.hops.map(\.received) == [2, 2], "\(result)")
+            }
+            try network.near.ip("link del eth0")
+            withExtendedLifetime(beyond) {}
+        }
+    }
+
     @Test func `a filter of the own machine is counted`() async throws {
         let network = try ProbeNetwork()
         try ProbeNetwork.filter(network.near, hook: "output", ["oif != lo drop"])
         let (result, traffic) = try await Self.trace(network, ProbeNetwork.peer4, limit: .milliseconds(500))
-        #expect(traffic.refused == Traceroute.reach && result.hops.isEmpty)
+        #expect(traffic.refused == 12 && result.lastAnswered == 0)
     }
 }

@@ -41,6 +41,7 @@ import Glibc
         case 17: portalStatus(bytes, isHelped)
         case 18: multicast(bytes, isHelped, .v4(0x0A4D_0014))
         case 19: multicast(bytes, isHelped, .v6(0x2001_0DB8_0077_0000_0000_0000_0000_0020))
+        case 20: quote(bytes, isHelped)
         default: return
         }
     }
@@ -133,17 +134,34 @@ import Glibc
         var reader = InputReader(bytes.span)
         let end: IPAddress = family == .ipv4 ? .v4(0xCB00_7150) : .v6(0x2001_0DB8_00FF_0000_0000_0000_0000_0080)
         var trace = TracerouteResult(destination: end)
+        for round in 0..<2 { for distance in 1...12 { trace.depart(round, distance: distance, at: .zero) } }
         var steps = 0
         while !reader.isAtEnd && steps < 64 {
             steps += 1
             let kind = PacketFault.Kind(family, type: reader.byte(), code: reader.byte())
             let who = reader.byte()
             let speaker: IPAddress? = who == 0 ? nil : who == 1 ? end : .v4(0x0A00_0000 | UInt32(who))
-            trace.record(PacketFault(speaker: speaker, kind: kind), distance: Int(reader.byte() % 14))
+            let obstacle = PacketObstacle(family, type: reader.byte(), code: reader.byte())
+            let (round, distance) = (Int(reader.byte() % 3), Int(reader.byte() % 14))
+            trace.record(PacketFault(speaker: speaker, kind: kind), obstacle, round, distance: distance, at: .zero)
         }
-        require(trace.hops.map(\.distance) == trace.hops.map(\.distance).sorted(), "hops out of order")
-        require(Set(trace.hops.map(\.distance)).count == trace.hops.count, "a hop twice")
+        require(trace.routers.map(\.distance) == trace.routers.map(\.distance).sorted(), "hops out of order")
+        require(trace.hops.allSatisfy { $0.received <= $0.sent }, "more answers than packets")
         require(trace.unreachableFrom != end, "the end says that it is not there")
+    }
+
+    /// What ICMP errors quote of the packets of a traceroute.
+    private static func quote(_ bytes: [UInt8], _ isHelped: Bool) {
+        for method in [TraceroutePlan.Method.udp(port: nil), .icmp] {
+            let messages = TracerouteMessages(method, .ipv4, round: 1)
+            let start = isHelped ? Array(messages.request(3).prefix(bytes.count)) : []
+            for isRaw in [false, true] {
+                guard case .distance(let distance) = messages.match(start + bytes, isRaw: isRaw) else { continue }
+                require((0...255).contains(distance), "a hop limit that no packet has")
+                let isQuoted = !start.isEmpty && method != .icmp
+                require(!isQuoted || distance == 3, "another packet than the quoted one")
+            }
+        }
     }
 
     private static func train(_ bytes: [UInt8], _ isDatagram: Bool) {

@@ -151,8 +151,8 @@ int nwp_probe_next_fault(int descriptor, struct nwp_probe_fault *fault) {
         char bytes[512];
         struct cmsghdr header;
     } control;
-    char payload[64];
-    struct iovec part = {.iov_base = payload, .iov_len = sizeof payload};
+    memset(fault, 0, sizeof *fault);
+    struct iovec part = {.iov_base = fault->quote, .iov_len = sizeof fault->quote};
     struct msghdr message = {
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
     ssize_t length;
@@ -160,8 +160,14 @@ int nwp_probe_next_fault(int descriptor, struct nwp_probe_fault *fault) {
         length = recvmsg(descriptor, &message, MSG_ERRQUEUE | MSG_DONTWAIT);
     } while (length < 0 && errno == EINTR);
     if (length < 0) return 0;
-    memset(fault, 0, sizeof *fault);
+    fault->quoted = (uint32_t)length;
     for (struct cmsghdr *entry = CMSG_FIRSTHDR(&message); entry; entry = CMSG_NXTHDR(&message, entry)) {
+        struct timespec stamp;
+        if (entry->cmsg_level == SOL_SOCKET && entry->cmsg_type == SCM_TIMESTAMPNS &&
+            entry->cmsg_len >= CMSG_LEN(sizeof stamp)) {
+            memcpy(&stamp, CMSG_DATA(entry), sizeof stamp);
+            fault->age = age(&stamp);
+        }
         int is_error = (entry->cmsg_level == IPPROTO_IP && entry->cmsg_type == IP_RECVERR) ||
                        (entry->cmsg_level == IPPROTO_IPV6 && entry->cmsg_type == IPV6_RECVERR);
         if (!is_error || entry->cmsg_len < CMSG_LEN(sizeof(struct sock_extended_err))) continue;

@@ -28,12 +28,12 @@ extension ExaminationState {
 
     private mutating func record(_ result: TracerouteResult, _ index: Int, _ routers: [Int]) {
         let own = Set(facts.addresses.values.joined().map(\.address))
-        evidence.reach[index].hops = result.hops.map { ReachEvidence.Hop($0.distance, $0.address) }
+        evidence.reach[index].hops = result.routers.map { ReachEvidence.Hop($0.distance, $0.address) }
         if let speaker = result.unreachableFrom, !own.contains(speaker) {
             evidence.reach[index].unreachableFrom = evidence.reach[index].unreachableFrom ?? speaker
         }
         // A router at which the first packet ended, or that reported anything, forwards; with several it is not known which.
-        let answers = !result.hops.isEmpty || evidence.reach[index].unreachableFrom != nil
+        let answers = !result.routers.isEmpty || evidence.reach[index].unreachableFrom != nil
         for router in routers where answers || routers.count == 1 && !result.isDelayed {
             evidence.gateways[router].answersHopLimit = .known(answers)
         }

@@ -56,6 +56,7 @@ extension Program {
 enum HelpText {
     private static let width = 80
     private static let widestTerm = 26
+    private static let mostChoices = 20
 
     static func examples(_ examples: [CommandExample]) -> String {
         guard !examples.isEmpty else { return "" }
@@ -87,7 +88,9 @@ enum HelpText {
 
     static func row(_ argument: ArgumentDescription) -> (term: String, note: String) {
         var note = argument.help
-        if !argument.choices.isEmpty { note += " One of \(argument.choices.joined(separator: ", "))." }
+        // More are listed by completions only.
+        let choices = argument.choices
+        if (1...mostChoices).contains(choices.count) { note += " One of \(choices.joined(separator: ", "))." }
         if let standard = argument.standard { note += " Default: \(standard)." }
         if argument.isRepeatable && argument.placeholder != nil && !argument.isPositional { note += " Repeatable." }
         return (argument.isPositional ? argument.placeholder ?? "" : argument.usage, note)

@@ -19,6 +19,7 @@ struct Diagnose: Command {
     var isOffline = false
     var isLoading = false
     var limit: Duration?
+    var explained: ExplainedCode?
 
     static let specification = Specification<Diagnose>(
         "diagnose",
@@ -38,6 +39,8 @@ struct Diagnose: Command {
 
             At the end the pages of diagnosis.nq, if configured, are loaded for up to five seconds to measure \
             throughput and latency under load. The service never does that.
+
+            --explain says what a code means, how it is found out and what to do; it tests nothing.
             """,
         examples: [
             CommandExample("nwpath diagnose", "find the root cause"),
@@ -47,6 +50,8 @@ struct Diagnose: Command {
             CommandExample("nwpath diagnose --targets targets.yaml", "test your own hosts"),
             CommandExample("nwpath diagnose --load --targets targets.yaml", "with a load test, which may move 40 MB"),
             CommandExample("nwpath diagnose --offline", "what the kernel knows, without sending anything"),
+            CommandExample("nwpath diagnose --explain wan.down", "what that code means"),
+            CommandExample("nwpath diagnose --explain list", "all codes, with a sentence each"),
         ],
         arguments: [
             .positional("HOST|URL", into: \.target, .text, help: "The destination; the whole network without it."),
@@ -59,10 +64,11 @@ struct Diagnose: Command {
                 help: "Fail without a load test; it always runs when diagnosis.nq has pages."
             ),
             .option("--timeout", value: "DUR", into: \.limit, .duration, help: "Time limit (15s)."),
+            .option("--explain", value: "CODE", into: \.explained, .code, help: "Explain a code, or list all."),
         ],
         common: [.output, .messages],
         exits: [
-            ExitNote(.success, "no problems found"),
+            ExitNote(.success, "no problems found, or a code was explained"),
             ExitNote(.negative, "problems found: broken, degraded or a warning"), ExitNote(.usage),
             ExitNote(.unfinished, "the diagnosis could not be completed, and found no problem"), ExitNote(.interrupted),
         ],
@@ -71,6 +77,7 @@ struct Diagnose: Command {
 
     func run(_ common: CommonOptions) -> ExitStatus {
         attempt { () throws(CommandFailure) in
+            if let explained { return try explained.show(Screen(common), isJSON: common.isJSON) }
             let settings = try DiagnosisSettings(targets: targets, config: config)
             let screen = Screen(common)
             let destination = try? self.destination
@@ -105,6 +112,9 @@ struct Diagnose: Command {
     private var complaint: String? {
         if let limit, limit < .milliseconds(100) { return "--timeout must be 100ms or longer" }
         if isLoading && isOffline { return "--load and --offline exclude each other" }
+        if explained != nil && (target != nil || isLoading || isOffline) {
+            return "--explain tests nothing: give it alone"
+        }
         if isLoading && target != nil { return "--load takes no HOST|URL" }
         do throws(Destination.Mistake) {
             guard case .name(let name)? = try destination?.host, isOffline else { return nil }

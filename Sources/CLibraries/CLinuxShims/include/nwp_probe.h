@@ -27,6 +27,11 @@ struct nwp_probe_fault {
     /// Who said so, in network order; `length` is 4, 16, or 0 when nobody is named.
     uint8_t speaker[16];
     uint32_t length;
+    /// The beginning of what was sent behind the IP header (of a datagram: behind the UDP header), as far as it is quoted.
+    uint8_t quote[64];
+    uint32_t quoted;
+    /// For how many nanoseconds the kernel has had it (SO_TIMESTAMPNS); 0 when it did not say.
+    int64_t age;
 };
 
 /// A non-blocking socket of `family` (AF_INET, AF_INET6), `type` and `protocol`, routed as `route` says. `step` returns
@@ -44,7 +49,7 @@ int nwp_probe_error(int descriptor);
 /// Makes an ICMP socket report the hop limit of what arrives and errors of routers (IP_RECVERR), and, when it is a raw
 /// one, for echo replies only. Returns 0 or a negative errno.
 int nwp_probe_prepare_icmp(int descriptor, int family, int is_raw);
-/// Makes a datagram socket report errors of routers (IP_RECVERR). Returns 0 or a negative errno.
+/// Makes a socket of TCP or UDP report errors of routers (IP_RECVERR). Returns 0 or a negative errno.
 int nwp_probe_receive_errors(int descriptor, int family);
 /// Keeps packets whole, whatever the kernel knows of the path (IP_PMTUDISC_PROBE): larger ones than the own link
 /// carries are refused, larger ones than the path carries are reported by a router. Returns 0 or a negative errno.
