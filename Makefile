@@ -11,7 +11,7 @@ ONLY ?=
 export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
 
 .PHONY: help run build dependencies test test-dependencies lint sanitize soak oracle test-kernel bench fuzz \
-    conformance lab screenshots install uninstall deb image release repository test-package test-release test-repository \
+    conformance lab lab-random screenshots install uninstall deb image release repository test-package test-release test-repository \
     test-image test-deploy test-swift-package clean
 
 help: ## this list
@@ -67,6 +67,10 @@ fuzz: dependencies ## fuzz every parser of hostile bytes
 
 conformance: dependencies ## run Autobahn's cases against the WebSocket codec and the library Network
 	@Tests/Conformance/run $(ARGS)
+
+lab-random: ## compose networks and faults by a seed, measured by clients of their own; COUNT=60 SEED=1
+	@test -x .build/release/nwpath || $(MAKE) build
+	@Tests/RandomLab/random-lab run --binary .build/release/nwpath --seed $(or $(SEED),1) --count $(or $(COUNT),60)
 
 lab: ## list the faults there are; FAULT=dns.servfail makes a network with that one, in namespaces
 ifdef FAULT

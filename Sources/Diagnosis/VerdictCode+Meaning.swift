@@ -93,9 +93,9 @@ extension VerdictCode {
             "replies arrive, but the kernel drops them because they come by another interface than it expects"
         case .gatewayBlocksHost: "the router reaches the Internet itself, but passes nothing on for this machine"
         case .gatewayStaticEntry:
-            "this machine sends packets for the router to a hardware address that somebody wrote, and the router has another one"
+            "packets for the router go to the hardware address of a permanent entry, which is not the router's"
         case .upstreamFlowsLost:
-            "some of the new connections get no reply at all, and the others lose nothing: one of several parallel links is dead"
+            "some new connections get no reply, the others lose nothing: one of several parallel links is dead"
         case .dnsNotUsed:
             "programs query no name server, because the order of lookups on this machine leaves them out"
         case .dnsHostsFile: "a line of /etc/hosts gives a name another address than the name servers do"
@@ -134,7 +134,8 @@ extension VerdictCode {
         case .dhcpRogue: "a DHCPDISCOVER, which leases nothing: more than one server answers"
         case .routerRogue: "router solicitations: routers with different prefixes answer"
         case .hostResources: "a test could not be started; the error of the kernel says what is lacking"
-        case .firewallLocal: "every packet of the tests is refused by the kernel of this machine (EPERM)"
+        case .firewallLocal:
+            "what packet filters do with each kind of test, and a packet socket that sees what leaves and arrives"
         case .routeNoDefault, .routeBlackhole: "the kernel is queried for the route to hosts in other networks"
         case .routeDeadTunnel: "the same hosts through the tunnel, which are silent, and around it, which answer"
         case .routeAsymmetric: "echo requests or datagrams from each address of this machine"
@@ -226,7 +227,7 @@ extension VerdictCode {
         case .dhcpRogue: "find the server that should not be there and switch it off"
         case .routerRogue: "find the router that should not be there and switch off its router advertisements"
         case .hostResources: "raise the limit that the verdict names, or restart the program that uses everything"
-        case .firewallLocal: "`nft list ruleset`: check the output hook"
+        case .firewallLocal: "`nft list ruleset`: check the hooks output and input"
         case .routeNoDefault: "`ip route show default`, then `ip route add default via GATEWAY`"
         case .routeBlackhole: "delete the route that the verdict names (`ip route del`)"
         case .routeDeadTunnel: "restart the VPN, or take its interface down"

@@ -31,7 +31,11 @@ public struct DestinationDocument: MemberDeclaring, Equatable, Sendable {
         }
         .member("echo", "Whether it answers ICMP echo; `null` when it was not tested.") { $0.echo.value }
         .member("echo_seconds", as: .seconds, "The median round trip.") { $0.roundTrip.map(Microseconds.round) }
-        .member("connection", as: .words("connected", "refused", "silent"), "`null` when none was tried.") {
+        .member(
+            "connection",
+            as: .words("connected", "refused", "silent", "blocked"),
+            "`null` when none was tried; `blocked` by this machine itself."
+        ) {
             $0.connection.value?.rawValue
         }
         .member("connect_seconds", as: .seconds, "How long a connection took.") {

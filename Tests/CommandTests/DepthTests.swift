@@ -86,8 +86,8 @@ private struct Row {
         #expect(sizes.allSatisfy { $0.largest == 1500 && $0.linkMTU == 1500 && !$0.isAnnounced })
         #expect(evidence.reach.allSatisfy { $0.isAlive == true && $0.hops.isEmpty })
         let train = try #require(evidence.performance.anchors.first)
-        #expect(evidence.performance.anchors.count == 1 && train.target == "a" && train.sent == 60)
-        #expect(evidence.performance.gateway?.sent == 80 && train.median > .zero)
+        #expect(evidence.performance.anchors.count == 1 && train.target == "a" && train.sent == 30)
+        #expect(evidence.performance.gateway?.sent == 30 && train.median > .zero)
         #expect(train.fifthPercentile <= train.median && train.median <= train.ninetyFifthPercentile)
         #expect(evidence.application.clockOffset == .notAsked)
     }
@@ -161,10 +161,13 @@ private struct Row {
     @Test func `an address to which nobody has a way back is told, one beside the usual one is not`() async throws {
         let row = try Row()
         try Namespace.current.ip("address add 192.0.2.33/24 dev eth0")
+        #expect(try await row.examine().sending.allSatisfy(\.sources.isEmpty), "no socket uses it")
+        let first = try Self.use("192.0.2.33")
         let fine = try await row.examine()
         let four = try #require(fine.sending.first { $0.family == .ipv4 })
         #expect(four.sources == [.init(.v4(0xC000_0201), answers: true), .init(.v4(0xC000_0221), answers: true)])
         try Namespace.current.ip("address add 203.0.113.10/24 dev eth0")
+        let second = try Self.use("203.0.113.10")
         let stray = try await row.examine()
         #expect(
             stray.sending.first { $0.family == .ipv4 }?.sources.map(\.answers).sorted { $0 && !$1 } == [
@@ -173,6 +176,17 @@ private struct Row {
         )
         #expect(RuleEvaluator().evaluate(stray).verdicts.map(\.code).contains(.routeAsymmetric))
         #expect(stray.sending.first { $0.family == .ipv6 }?.sources.isEmpty == true)
+        withExtendedLifetime((first, second)) {}
+    }
+
+    /// Binds a socket to an address of this machine.
+    private static func use(_ address: String) throws -> RunningCommand {
+        let program = "import socket, time; s = socket.create_server(('\(address)', 9000)); time.sleep(600)"
+        let running = try RunningCommand(["nsenter", "--net=\(Namespace.current.path)", "python3", "-c", program])
+        try Namespace.current.wait(for: "the socket") {
+            try Namespace.current.run(["ss", "-Hltn"]).contains("\(address):9000")
+        }
+        return running
     }
 
     @Test func `a device without a way out of its own has no address that should be answered`() async throws {
@@ -183,6 +197,7 @@ private struct Row {
             "link add eth9 type veth peer name far9", "address add 203.0.113.10/24 dev eth9", "link set eth9 up",
             "link set far9 up",
         ])
+        let socket = try Self.use("203.0.113.10")
         let alone = try await row.examine()
         #expect(alone.sending.first { $0.family == .ipv4 }?.sources.isEmpty == true)
         #expect(!RuleEvaluator().evaluate(alone).verdicts.map(\.code).contains(.routeAsymmetric))
@@ -192,6 +207,7 @@ private struct Row {
         let sources = try #require(second.sending.first { $0.family == .ipv4 }).sources
         #expect(sources.first?.answers == true)
         #expect(sources.dropFirst().allSatisfy { !$0.answers && $0.address == .v4(0xCB00_710A) })
+        withExtendedLifetime(socket) {}
     }
 
     @Test func `loss beyond the gateway shows in the train to the anchor alone`() async throws {
@@ -206,7 +222,8 @@ private struct Row {
         let evidence = try await row.examine()
         let train = try #require(evidence.performance.anchors.first)
         #expect(train.received < train.sent && train.received > 0)
-        #expect(evidence.performance.gateway?.received == 80)
+        // Where any are lost more are sent.
+        #expect(train.sent == 90 && evidence.performance.gateway?.received == 90)
         #expect(RuleEvaluator().evaluate(evidence).verdicts.map(\.code).contains(.performanceLoss))
     }
 

@@ -146,7 +146,7 @@ import Testing
         #expect(running.output.isEmpty && running.messages.contains("interrupted; nothing was changed"))
         // A connection that was kept says goodbye; no other is left.
         #expect(try line.queued() < 1000)
-        let short = try await line.tool.run("diagnose", "--load", "--json", "--timeout", "7s", "--config", file)
+        let short = try await line.tool.run("diagnose", "--load", "--json", "--timeout", "5s", "--config", file)
         #expect(short.status == 3, "\(short.output)\(short.messages)")
         let value = try short.json
         #expect(value["complete"]?.bool == false && value["load"] == nil)

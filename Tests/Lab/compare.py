@@ -149,7 +149,7 @@ exec NetworkManager --no-daemon --config={self.folder}/NetworkManager.conf --con
 
 def row(name, said, answer):
     """The cells of a line of the table."""
-    told = dict.fromkeys(f"`{verdict['code']}`: {verdict['say']}" for verdict in answer["verdicts"])
+    told = dict.fromkeys(f"`{verdict['code']}`: {verdict['message']}" for verdict in answer["verdicts"])
     own = "; ".join(told) or "no problems found"
     notes = ", ".join(dict.fromkeys(f"`{note['code']}`" for note in answer["info"]))
     usual = f"ping {said['ping']}; dig {said['dig']}; HTTP {said['http']}; HTTPS {said['https']}"

@@ -207,7 +207,11 @@ import Testing
         }
         churn.signal(9)
         _ = churn.wait()
-        _ = try? namespace.ip("link del c0")
+        // What the shell began last goes on for a moment without it.
+        try namespace.wait(for: "the end of the churn") {
+            _ = try? namespace.ip("link del c0")
+            return try kernel.links().values.count == 1
+        }
         #expect(try kernel.links() == Dump([try #require(try kernel.link(named: "lo"))]))
     }
 }

@@ -350,7 +350,7 @@ extension ProbeSocketKind {
     fileprivate var hopLimit: Int? {
         switch self {
         case .stream(_, _, let options), .datagram(_, _, let options), .echo(_, _, let options): options.hopLimit
-        case .link: nil
+        case .link, .capture: nil
         }
     }
 }

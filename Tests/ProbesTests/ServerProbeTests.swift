@@ -77,7 +77,8 @@ import Testing
         let network = ScriptedNetwork(everyPacket: { _ in [.sendFailure(.notPermitted)] })
         let run = Self.run(network, [.init("www.test"), .init("x.test")])
         #expect(run.traffic.packets == 6 && run.traffic.refused == 6 && run.traffic.bytesSent == 0)
-        #expect(run.result.replies == [.silent, .silent] && run.duration == .milliseconds(2500) && !run.result.isUnreachable)
+        #expect(run.result.replies == [.silent, .silent] && run.duration == .milliseconds(2500))
+        #expect(!run.result.isUnreachable)
     }
 
     @Test func `a closed port is silence, and a busy machine says so`() {

@@ -140,7 +140,8 @@ extension RuleEvaluator {
             .degraded,
             .likely,
             about: names,
-            say: "the search domain \(names) gets no answer, though other names do: lookups of short names wait for seconds",
+            say: "the search domain \(names) gets no answer, though other names do: "
+                + "lookups of short names wait for seconds",
             action: "remove \(names) from the line `search` of /etc/resolv.conf, or from the DHCP server"
         )
     }

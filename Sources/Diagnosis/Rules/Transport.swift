@@ -94,12 +94,13 @@ extension RuleEvaluator {
             guard case .answered = $0.stream else { return false }
             return $0.address.family == reach.family && !evidence.isNear($0.address)
         }
-        guard !anchors.isEmpty, others || anchors.contains(where: { $0.ports.values.contains(.connected) }) else {
-            return []
-        }
+        let isConnected = anchors.contains { $0.ports.values.contains(.connected) }
+        guard !anchors.isEmpty, others || isConnected else { return [] }
         return Set(anchors.flatMap(\.ports.keys)).sorted().compactMap { port in
             let outcomes = Set(anchors.compactMap { $0.ports[port] }.filter { $0 != .blocked })
             guard outcomes.count == 1, let outcome = outcomes.first, outcome != .connected else { return nil }
+            // Refused, it may be closed.
+            guard isConnected || outcome == .silent else { return nil }
             let isSilent = outcome == .silent
             let fate = isSilent ? "dropped" : "refused"
             return Verdict(

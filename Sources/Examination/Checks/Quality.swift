@@ -21,12 +21,14 @@ extension Check {
 }
 
 extension ExaminationState {
-    private var measuredAnchors: [(name: String, address: IPAddress, kind: TrainKind)] {
+    private func measuredAnchors(
+        prefersEcho: Bool = true
+    ) -> [(name: String, address: IPAddress, kind: TrainKind)] {
         let names = Set(evidence.reach.flatMap(\.anchors).map(\.name)).sorted()
         let found = names.compactMap { name -> (name: String, address: IPAddress, kind: TrainKind)? in
             for reach in evidence.reach {
                 for anchor in reach.anchors where anchor.name == name {
-                    if let kind = kind(of: anchor, prefersEcho: false) { return (name, anchor.address, kind) }
+                    if let kind = kind(of: anchor, prefersEcho: prefersEcho) { return (name, anchor.address, kind) }
                 }
             }
             return nil
@@ -35,7 +37,7 @@ extension ExaminationState {
     }
 
     fileprivate mutating func measureQuality() {
-        let anchors = measuredAnchors
+        let anchors = measuredAnchors()
         // Without an answer from beyond there is a fault already that explains more.
         guard !anchors.isEmpty else {
             evidence.gaps[.performance] = "no host beyond the gateway replies"
@@ -57,9 +59,11 @@ extension ExaminationState {
     fileprivate mutating func measureLoss() {
         guard evidence.performance.anchors.contains(where: { $0.received < $0.sent }) else { return }
         for (index, train) in evidence.performance.anchors.enumerated() {
-            guard let (_, address, kind) = measuredAnchors.first(where: { $0.name == train.target }) else { continue }
+            let anchors = measuredAnchors(prefersEcho: false)
+            guard let (_, address, kind) = anchors.first(where: { $0.name == train.target }) else { continue }
+            // Datagrams say what becomes of traffic, whatever becomes of echo requests.
             measure(train.target, ScopedAddress(address), kind, count: 60) {
-                $0.performance.anchors[index] = $1.adding(train)
+                $0.performance.anchors[index] = $1.isEcho == train.isEcho ? $1.adding(train) : $1
             }
         }
         guard let train = evidence.performance.gateway, let (name, address) = measuredGateway else { return }
@@ -89,7 +93,8 @@ extension ExaminationState {
         // A router that answers few echo requests itself and forwards all packets loses none.
         let trains = evidence.performance.anchors
         let lossy = trains.filter { $0.received < $0.sent }
-        guard !lossy.isEmpty, lossy.allSatisfy(\.isEcho) else { return }
+        let canMeasureDatagrams = measuredAnchors(prefersEcho: false).contains { $0.kind != .echo }
+        guard !lossy.isEmpty, lossy.allSatisfy(\.isEcho), !canMeasureDatagrams else { return }
         let anchors = evidence.reach.flatMap(\.anchors).compactMap { anchor -> (String, IPAddress, UInt16)? in
             anchor.ports.first { $0.value == .connected }.map { (anchor.name, anchor.address, $0.key) }
         }
@@ -131,7 +136,7 @@ extension ExaminationState {
 extension PerformanceEvidence.Train {
     /// The result of a train of packets; `nil` when none could be sent or came back, or this machine was too busy to
     /// receive them.
-    init?(_ target: String, _ result: TrainResult, _ kind: TrainKind, refused: Int) {
+    init?(_ target: String, _ result: TrainResult, _ kind: TrainKind = .echo, refused: Int) {
         guard result.advice == nil, result.sent > refused, let median = result.median,
             let fifth = result.percentile(5), let ninetyFifth = result.percentile(95)
         else { return nil }
