@@ -135,7 +135,11 @@ struct ExaminationState {
     /// Reads the kernel's facts and begins the evidence with them.
     mutating func readKernel(at now: Duration) throws(NetlinkError) {
         facts = try KernelFactsReader(kernel: kernel, policy: order.policy, targets: order.targets).read(at: now)
-        evidence.links = facts.links.map { LinkEvidence($0, facts.addresses[$0.index] ?? []) }
+        evidence.links = facts.links.map { link in
+            var evidence = LinkEvidence(link, facts.addresses[link.index] ?? [])
+            evidence.isTunnel = facts.tunnels.contains(link.index)
+            return evidence
+        }
         evidence.sending = facts.routes.map { route in
             var sending = SendEvidence(route.family)
             sending.route = route.route

@@ -268,6 +268,63 @@ private let rpFilter = "`sysctl net.ipv4.conf.all.rp_filter`"
         }
     }
 
+    @Test func `one cause in both families is one verdict`() throws {
+        let ports = Healthy.broken { evidence in
+            for family in evidence.reach.indices {
+                for index in evidence.reach[family].anchors.indices {
+                    evidence.reach[family].anchors[index].ports[443] = .silent
+                }
+            }
+        }
+        #expect(ports.codes == [.transportPortBlocked])
+        let port = try #require(ports.verdicts.first)
+        #expect(port.family == nil)
+        #expect(
+            port.say == "connections to TCP port 443 are dropped on the path, for all targets, by IPv4 and IPv6; "
+                + "other ports work"
+        )
+        let holes = Healthy.broken { evidence in
+            evidence.transport.packetSizes = [
+                .init(.ipv4, largest: 1390, linkMTU: 1500, isAnnounced: false, transferStalls: .known(true)),
+                .init(.ipv6, largest: 1396, linkMTU: 1500, isAnnounced: false, transferStalls: .known(true)),
+            ]
+        }
+        #expect(holes.codes == [.pmtuBlackhole])
+        let hole = try #require(holes.verdicts.first)
+        #expect(
+            hole.say == "IPv4 packets above 1390 and IPv6 packets above 1396 bytes are lost without an ICMP error"
+        )
+    }
+
+    @Test func `an anchor that refuses connections while others accept them is down`() throws {
+        let diagnosis = Healthy.broken { $0.reach[0].anchors[1].ports = [80: .refused, 443: .refused] }
+        #expect(diagnosis.codes == [.targetDown])
+        let verdict = try #require(diagnosis.verdicts.first)
+        #expect(verdict.say == "b (203.0.113.80) answers, but accepts no connection to TCP port 80 and 443; others do")
+    }
+
+    @Test func `an address that the kernel should not choose is named`() throws {
+        let diagnosis = Healthy.broken { evidence in
+            evidence.cutOff([.ipv4])
+            evidence.sending[0].sources = [.init(Healthy.own, answers: false), .init(Healthy.peer, answers: true)]
+        }
+        #expect(diagnosis.codes == [.routeAsymmetric] && diagnosis.severity == .broken)
+        let verdict = try #require(diagnosis.verdicts.first)
+        #expect(
+            verdict.say == "packets from 10.77.0.10, which the kernel chooses, get no reply; those from 10.77.0.20 do"
+        )
+    }
+
+    @Test func `below a tunnel the device counts`() {
+        let diagnosis = Healthy.broken { evidence in
+            var tunnel = LinkEvidence("tun0")
+            tunnel.isTunnel = true
+            evidence.links[0].isUp = false
+            evidence.links.insert(tunnel, at: 0)
+        }
+        #expect(diagnosis.codes == [.linkAdminDown])
+    }
+
     @Test func `a user whose packets are dropped is named`() throws {
         let diagnosis = Healthy.broken { $0.blockedUsers = [.init(name: "alice", chain: "inet filter output")] }
         #expect(diagnosis.codes == [.firewallLocal] && diagnosis.severity == .warning)

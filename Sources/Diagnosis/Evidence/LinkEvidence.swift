@@ -7,6 +7,8 @@ public struct LinkEvidence: Hashable, Sendable {
     public var interface: String
     /// Whether the administrator switched it on (`IFF_UP`).
     public var isUp = true
+    /// Whether it is a tunnel.
+    package var isTunnel = false
     /// Whether there is a carrier (`IFLA_CARRIER`).
     public var hasCarrier = true
     /// How often the carrier came or went within ``window`` (`IFLA_CARRIER_CHANGES`).

@@ -46,6 +46,13 @@ extension RuleEvaluator {
             reach.anchors.filter { $0.isReachable == false && !own.contains($0.address) }
                 .map { (family: reach.family, anchor: $0) }
         }
+        let closed = evidence.reach.flatMap { reach in
+            let isUsed = reach.anchors.contains { $0.ports.values.contains(.connected) }
+            return reach.anchors.filter { anchor in
+                isUsed && !own.contains(anchor.address) && anchor.isReachable == true && !anchor.ports.isEmpty
+                    && anchor.ports.values.allSatisfy { $0 == .silent || $0 == .refused }
+            }.map { (family: reach.family, anchor: $0) }
+        }
         var names: [String] = []
         for entry in dead where !names.contains(entry.anchor.name) { names.append(entry.anchor.name) }
         return names.map { name in
@@ -56,6 +63,27 @@ extension RuleEvaluator {
                 family: entries.count == 1 ? entries.first?.family : nil,
                 about: name,
                 say: "\(name) (\(Figures.list(entries.map { "\($0.anchor.address)" }))) does not answer; others do",
+                action: "contact the operator of \(name)",
+                evidence: [.init("target", name)]
+            )
+        } + refusals(closed.filter { !names.contains($0.anchor.name) })
+    }
+
+    /// Hosts that are there and accept no connection, while others do.
+    private func refusals(_ closed: [(family: AddressFamily, anchor: ReachEvidence.Anchor)]) -> [Verdict] {
+        var names: [String] = []
+        for entry in closed where !names.contains(entry.anchor.name) { names.append(entry.anchor.name) }
+        return names.map { name in
+            let entries = closed.filter { $0.anchor.name == name }
+            let ports = Set(entries.flatMap(\.anchor.ports.keys)).sorted().map { "\($0)" }
+            return Verdict(
+                .targetDown,
+                .warning,
+                family: entries.count == 1 ? entries.first?.family : nil,
+                about: name,
+                say:
+                    "\(name) (\(Figures.list(entries.map { "\($0.anchor.address)" }))) answers, but accepts no connection to "
+                    + "TCP port \(Figures.list(ports)); others do",
                 action: "contact the operator of \(name)",
                 evidence: [.init("target", name)]
             )

@@ -5,8 +5,11 @@ internal import Addressing
 extension RuleEvaluator {
     func gatewayFaults(_ evidence: Evidence) -> [Verdict] {
         let found = evidence.gateways.flatMap { gateway in
-            [unresolved(gateway, evidence), wrongEntry(gateway), conflict(gateway, evidence), hung(gateway, evidence)]
-                .compactMap(\.self)
+            [
+                unresolved(gateway, evidence), wrongEntry(gateway, evidence), conflict(gateway, evidence),
+                hung(gateway, evidence),
+            ]
+            .compactMap(\.self)
         }
         return found.filter { !isReportedAlready($0, among: found) }
     }
@@ -52,14 +55,18 @@ extension RuleEvaluator {
     }
 
     /// The kernel sends to a hardware address that somebody wrote, and the gateway answers from another one.
-    private func wrongEntry(_ gateway: GatewayEvidence) -> Verdict? {
-        guard let entry = gateway.staticEntry, let answers = gateway.hardwareAddresses.value, !answers.isEmpty,
-            !answers.contains(entry)
-        else { return nil }
+    private func wrongEntry(_ gateway: GatewayEvidence, _ evidence: Evidence) -> Verdict? {
+        func isWrong(_ gateway: GatewayEvidence) -> Bool {
+            guard let entry = gateway.staticEntry, let answers = gateway.hardwareAddresses.value else { return false }
+            return !answers.isEmpty && !answers.contains(entry)
+        }
+        guard isWrong(gateway), let entry = gateway.staticEntry, let answers = gateway.hardwareAddresses.value else {
+            return nil
+        }
         return Verdict(
             .gatewayStaticEntry,
             .broken,
-            family: gateway.address.family,
+            family: family(of: gateway, evidence, isWrong),
             about: gateway.address,
             say:
                 "the static neighbour entry of the gateway \(gateway.address) on \(gateway.interface) is \(entry), but the "

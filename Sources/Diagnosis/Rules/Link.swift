@@ -4,7 +4,9 @@ internal import Addressing
 
 extension RuleEvaluator {
     func linkFaults(_ evidence: Evidence) -> [Verdict] {
-        guard let link = evidence.mainLink else {
+        // A tunnel is up whatever becomes of the device below.
+        let devices = evidence.links.filter { !$0.isTunnel }
+        guard let link = devices.first(where: \.isUsable) ?? devices.first ?? evidence.mainLink else {
             return [
                 Verdict(
                     .linkNone,
@@ -60,6 +62,8 @@ extension RuleEvaluator {
     /// Nobody answers and nothing arrives: the port is in another network, or dead (two packets may be accidents).
     private func isolated(_ link: LinkEvidence, _ evidence: Evidence) -> Verdict? {
         guard let received = link.received.value, received <= 2 else { return nil }
+        // Without IPv6, which such a link cannot carry, and without an IPv4 address nothing is sent.
+        guard link.mtu >= 1280 || link.addresses.contains(where: { $0.address.family == .ipv4 }) else { return nil }
         // A destination may have answered before packets were counted.
         guard evidence.destination?.isAnswering(on: link.interface) != true else { return nil }
         let gateways = evidence.gateways.filter { $0.interface == link.interface }.compactMap(\.hardwareAddresses.value)

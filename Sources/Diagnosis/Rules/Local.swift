@@ -123,8 +123,12 @@ extension RuleEvaluator {
                 case .path: closedRoutes.contains(query.address.family) && !(losesNames && evidence.hasOpenRoute)
                 }
             guard !isReported else { continue }
-            if hit[obstacle] == nil { causes.append(obstacle) }
-            hit[obstacle, default: []].append(query)
+            // Several routes that refuse packets are one fault of this machine.
+            let isPath = if case .path = obstacle.kind { true } else { false }
+            let first = isPath ? causes.first { if case .path = $0.kind { true } else { false } } : nil
+            let cause = first ?? obstacle
+            if hit[cause] == nil { causes.append(cause) }
+            hit[cause, default: []].append(query)
         }
         return causes.map { obstruction($0, hit[$0] ?? [], losesNames: losesNames) }
     }
@@ -159,7 +163,10 @@ extension RuleEvaluator {
             text = "replies from \(names) arrive, and \(cause.text) drops them"
         case .path:
             code = .routeBlackhole
-            text = "packets to \(names) do not leave this machine: \(cause.text)"
+            let texts = queries.compactMap(\.obstacle?.text).reduce(into: [String]()) { texts, text in
+                if !texts.contains(text) { texts.append(text) }
+            }
+            text = "packets to \(names) do not leave this machine: \(Figures.list(texts))"
         }
         // A server or a host of several is lost; of one port nothing is left.
         let isPort = code != .routeBlackhole && queries.contains { $0.target != .nameServer }
@@ -175,6 +182,9 @@ extension RuleEvaluator {
     }
 
     private func asymmetry(_ sending: SendEvidence) -> Verdict? {
+        if let usual = sending.sources.first, !usual.answers, let other = sending.sources.first(where: \.answers) {
+            return wrongSource(usual.address, other.address, sending.family)
+        }
         guard sending.sources.first?.answers == true else { return nil }
         let silent = sending.sources.filter { !$0.answers }.map { "\($0.address)" }
         guard !silent.isEmpty else { return nil }
@@ -186,6 +196,17 @@ extension RuleEvaluator {
             say: "packets from \(Figures.list(silent)) get no reply; those from "
                 + "\(sending.sources.first.map { "\($0.address)" } ?? "") do",
             action: "add a rule for each source: `\(sending.family.command) rule add from ADDRESS table TABLE`"
+        )
+    }
+
+    private func wrongSource(_ usual: IPAddress, _ other: IPAddress, _ family: AddressFamily) -> Verdict {
+        Verdict(
+            .routeAsymmetric,
+            .broken,
+            .likely,
+            family: family,
+            say: "packets from \(usual), which the kernel chooses, get no reply; those from \(other) do",
+            action: "`\(family.command) route show default`: change `src`, or remove the address \(usual)"
         )
     }
 

@@ -6,9 +6,20 @@ extension RuleEvaluator {
     func transportFaults(_ evidence: Evidence) -> [Verdict] {
         let connections = evidence.reach.filter { isWithoutTCP($0, evidence) }
         let others = evidence.reach.filter { !connections.contains($0) }
-        return withoutTCP(connections, evidence) + others.flatMap { ports($0, evidence) }
+        return withoutTCP(connections, evidence) + portsOfBoth(others, evidence)
             + [datagrams(evidence), withoutTLS(evidence), withoutQUIC(evidence)].compactMap(\.self)
-            + evidence.transport.packetSizes.compactMap { packetSize($0, evidence) }
+            + packetSizes(evidence)
+    }
+
+    /// Holes of both families are one fault.
+    private func packetSizes(_ evidence: Evidence) -> [Verdict] {
+        let found = evidence.transport.packetSizes.compactMap { packetSize($0, evidence) }
+        let holes = found.filter { $0.code == .pmtuBlackhole }
+        guard holes.count == 2, var whole = holes.first else { return found }
+        let sizes = evidence.transport.packetSizes.map { "\($0.family.name) packets above \($0.largest)" }
+        whole.family = nil
+        whole.say = "\(Figures.list(sizes)) bytes are lost without an ICMP error"
+        return [whole] + found.filter { $0.code != .pmtuBlackhole }
     }
 
     /// Whether no connection of a family gets beyond the gateway, while other packets do.
@@ -85,6 +96,22 @@ extension RuleEvaluator {
             action: "check for a filter of the router or provider that blocks TLS",
             evidence: [.init("hosts", anchors)]
         )
+    }
+
+    /// The same port in both families is one fault.
+    private func portsOfBoth(_ families: [ReachEvidence], _ evidence: Evidence) -> [Verdict] {
+        let found = families.flatMap { ports($0, evidence) }
+        return found.compactMap { fault in
+            let twins = found.filter { $0.code == fault.code && $0.subject == fault.subject }
+            guard twins.count == 2, let first = twins.first, let port = fault.subject else { return fault }
+            guard fault == first else { return nil }
+            var whole = fault
+            whole.family = nil
+            whole.say =
+                "connections to TCP port \(port) are \(fault.code == .transportPortBlocked ? "dropped" : "refused") on the "
+                + "path, for all targets, by IPv4 and IPv6; other ports work"
+            return whole
+        }
     }
 
     /// A port that fails at every anchor while another one works is filtered on the path.

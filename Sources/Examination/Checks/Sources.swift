@@ -10,7 +10,7 @@ extension Check {
     /// Whether packets from each own address are answered: five echo requests to one anchor from up to four addresses
     /// that the kernel would not choose by itself.
     static let sources = Check(.depth) { state in
-        for index in state.evidence.reach.indices where state.evidence.reach[index].isAlive == true {
+        for index in state.evidence.reach.indices where state.evidence.reach[index].isAlive != nil {
             state.testSources(index)
         }
     }
@@ -19,7 +19,11 @@ extension Check {
 extension ExaminationState {
     fileprivate mutating func testSources(_ index: Int) {
         let reach = evidence.reach[index]
-        let anchors = reach.anchors.compactMap { anchor in kind(of: anchor).map { (anchor.address, $0) } }
+        // Where nothing answers, the kernel may choose the wrong address.
+        let isAlive = reach.isAlive == true
+        let anchors = reach.anchors.compactMap { anchor in
+            (isAlive ? kind(of: anchor) : .echo).map { (anchor.address, $0) }
+        }
         guard let (anchor, kind) = anchors.first,
             let number = evidence.sending.firstIndex(where: { $0.family == reach.family }),
             case .success(let answer) = kernel.lookup(RouteQuery(anchor, kind: .decision)),
@@ -31,9 +35,9 @@ extension ExaminationState {
         let others = facts.links.flatMap { link -> [IPAddress] in
             let held = choice.sources(of: facts.addresses[link.index] ?? [], on: link)
             return link.index == choice.mainIndex || leads(link, to: anchor) ? held : []
-        }.filter(LocalSockets.addresses().contains)
+        }.filter { source in !isAlive || LocalSockets.addresses().contains(source) }
         guard !others.isEmpty else { return }
-        evidence.sending[number].sources = [.init(usual, answers: true)]
+        evidence.sending[number].sources = [.init(usual, answers: isAlive)]
         for source in others.prefix(4) {
             var route = ProbeRoute()
             route.source = source
@@ -47,8 +51,8 @@ extension ExaminationState {
             )
             send(.local, train, isCounted: false) { state, result, _ in
                 guard result.sent > 0, result.failure != .resources else { return }
-                guard result.received == 0 else {
-                    state.evidence.sending[number].sources.append(.init(source, answers: true))
+                guard result.received == 0, isAlive else {
+                    state.evidence.sending[number].sources.append(.init(source, answers: result.received > 0))
                     return
                 }
                 state.confirm(train, to: anchors.last?.0 ?? anchor, from: source, number)
