@@ -50,7 +50,7 @@ public struct Diagnosis: Hashable, Sendable {
         let graph = MaskingGraph(
             faults,
             families: evidence.families,
-            isDestinationNear: evidence.destination?.isNear ?? false
+            destination: evidence.destination
         )
         let hidden = faults.map { (fault: $0, cause: graph.cause(of: $0)) }
         let roots = hidden.filter { $0.cause == nil }.map(\.fault).sortedByWeight()
@@ -62,6 +62,7 @@ public struct Diagnosis: Hashable, Sendable {
             verdicts.reduce(into: [VerdictCode]()) { if !$0.contains($1.code) { $0.append($1.code) } }
         }
         let causes = Dictionary(masked.map { ($0.verdict.code.layer, $0.cause) }) { first, _ in first }
+        let partial = verdicts.filter(\.isPartial)
         let network = evidence.isNetworkExamined ? Layer.ofNetwork : []
         ladder = (network + (evidence.destination?.layers ?? [])).map { layer in
             if let faulty = codes[layer] { return Rung(layer: layer, state: .faulty(faulty)) }
@@ -70,6 +71,9 @@ public struct Diagnosis: Hashable, Sendable {
             }
             guard let gap = evidence.gap(at: layer) else {
                 return Rung(layer: layer, state: .sound, figures: evidence.figures(at: layer))
+            }
+            if let cause = partial.first(where: { $0.code.layer < layer })?.code {
+                return Rung(layer: layer, state: .hidden(by: cause))
             }
             return Rung(layer: layer, state: .notAssessed(because: gap))
         }

@@ -45,9 +45,10 @@ extension VerdictCode {
             .trafficStalled, .transportPortBlocked, .transportPortReset, .transportUDPBlocked, .transportTCPBlocked,
             .transportTLSBlocked, .transportQUICBlocked, .pmtuBlackhole, .pmtuReduced, .tlsIntercepted,
             .performanceLoss,
-            .performanceHighLatency, .performanceJitter, .performanceLowThroughput, .icmpFiltered:
+            .proxyRequired, .performanceHighLatency, .performanceJitter, .performanceLowThroughput, .icmpFiltered:
             .provider
-        case .dnsUnreachable, .dnsServerDead, .dnsServfail, .dnsSlow, .dnsAAAATimeout, .dnsNXRewrite, .dnsWrongAnswer,
+        case .proxyUnreachable, .proxyFailing, .dnsUnreachable, .dnsServerDead, .dnsServfail, .dnsSlow, .dnsAAAATimeout,
+            .dnsNXRewrite, .dnsWrongAnswer,
             .dnsTCPBlocked, .trafficLoss:
             .unknown
         case .targetDown, .trafficDestinationStalled, .destinationNoSuchName, .destinationNoAddress,

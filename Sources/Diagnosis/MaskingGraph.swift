@@ -8,13 +8,13 @@ internal import Addressing
 struct MaskingGraph {
     private let faults: [Verdict]
     private let families: Set<AddressFamily>
-    private let isDestinationNear: Bool
+    private let destination: DestinationEvidence?
 
-    /// Makes a graph of faults; a destination is near when no gateway is between it and this machine.
-    init(_ faults: [Verdict], families: Set<AddressFamily>, isDestinationNear: Bool = false) {
+    /// Makes a graph of faults.
+    init(_ faults: [Verdict], families: Set<AddressFamily>, destination: DestinationEvidence? = nil) {
         self.faults = faults.sortedByLayer()
         self.families = families
-        self.isDestinationNear = isDestinationNear
+        self.destination = destination
     }
 
     /// The lowest fault that explains `fault`; `nil` when it is a root cause.
@@ -34,7 +34,9 @@ struct MaskingGraph {
         if fault.code.layer > .performance {
             return cause.code.layer <= .performance && explainsDestination(cause, fault)
         }
-        let isAbove = cause.code.layer < fault.code.layer
+        // A proxy on this machine's own networks needs nothing beyond the gateway.
+        let isNearProxy = fault.code == .proxyUnreachable && [.host, .gateway].contains(fault.domain)
+        let isAbove = cause.code.layer < fault.code.layer && !(isNearProxy && cause.code.layer > .gateway)
         if isAbove && stops(cause) {
             // A fault of one family explains what happens to that family, and what happens to both if nothing is left.
             if cause.family == nil || cause.family == fault.family { return true }
@@ -44,7 +46,12 @@ struct MaskingGraph {
         switch cause.code {
         case .wanDown, .upstreamBlackhole, .upstreamLoop, .ipv4Broken, .ipv6Broken:
             return fault.code == .trafficStalled && (cause.family ?? fault.family) == fault.family
-        case .performanceLoss, .linkLoss: return fault.code == .trafficLoss || Self.lost.contains(fault.code)
+        case .performanceLoss, .linkLoss:
+            return fault.code == .trafficLoss || Self.lost.contains(fault.code)
+                || (cause.lostShare ?? 0) >= 0.2 && Self.mostlyLost.contains(fault.code)
+        case .firewallLocal, .routeReversePath, .routeBlackhole:
+            return [.trafficStalled, .trafficDestinationStalled].contains(fault.code)
+                && (cause.family ?? fault.family) == fault.family
         case .linkErrors, .linkDuplex, .linkWeakSignal:
             // A cable that damages one of many thousand frames explains no loss that anybody measures.
             guard cause.severity >= .degraded else { return false }
@@ -61,17 +68,22 @@ struct MaskingGraph {
             // Answers go to the other holder, or packets to the wrong one: now and then, or always.
             guard fault.family == nil || fault.family == cause.family else { return false }
             return Self.misdirected.contains(fault.code) || fault.code.layer == .performance
-        case .transportUDPBlocked: return fault.code == .clockSkew
+        case .transportUDPBlocked: return [.clockSkew, .transportQUICBlocked].contains(fault.code)
         case .upstreamFlowsLost:
             guard fault.family == nil || cause.family == nil || fault.family == cause.family else { return false }
             return Self.interrupted.contains(fault.code) || fault.code == .performanceLoss || fault.code == .trafficLoss
-        case .transportUDPBlocked where fault.code == .transportQUICBlocked: return true
         case .transportTCPBlocked:
             return [
                 .dnsTCPBlocked, .transportPortBlocked, .transportTLSBlocked, .pmtuBlackhole, .trafficStalled,
                 .trafficDestinationStalled, .targetDown,
             ].contains(fault.code)
         case .transportPortBlocked: return fault.code == .transportTLSBlocked
+        // Where there is a proxy, connections around it may be forbidden.
+        case .proxyUnreachable, .proxyFailing:
+            return [
+                .transportPortBlocked, .transportPortReset, .transportTCPBlocked, .transportTLSBlocked, .dnsTCPBlocked,
+                .transportQUICBlocked, .targetDown,
+            ].contains(fault.code)
         case .dnsWrongAnswer: return fault.code == .dnsNXRewrite
         case .gatewayStaticEntry:
             guard fault.family == nil || fault.family == cause.family else { return false }
@@ -82,7 +94,7 @@ struct MaskingGraph {
 
     /// What is wrong with the network explains what is wrong with a destination beyond it.
     private func explainsDestination(_ cause: Verdict, _ fault: Verdict) -> Bool {
-        let isNear = isDestinationNear && fault.code.layer != .resolve
+        let isNear = destination?.isNear == true && fault.code.layer != .resolve
         if stops(cause) && (!isNear || cause.code.layer <= .address || cause.code == .firewallLocal) {
             if cause.family == nil || cause.family == fault.family { return true }
             if fault.family == nil && stopsAll(cause) { return true }
@@ -90,16 +102,15 @@ struct MaskingGraph {
         if isNear { return [.addressDuplicate, .linkClientIsolation].contains(cause.code) }
         switch cause.code {
         case .captivePortal: return true
-        case .addressDuplicate, .gatewayARPConflict: return [.reach, .tcp].contains(fault.code.layer)
+        case .addressDuplicate, .gatewayARPConflict:
+            return fault.unanswered != nil || fault.code == .destinationUnreachable
         case .dnsNoConfig, .dnsUnreachable, .dnsServfail, .dnsServerDead, .dnsAAAATimeout, .dnsSlow:
             return fault.code == .destinationUnresolved
         case .dnsNotUsed: return fault.code.layer == .resolve
-        case .dnsHostsFile: return cause.subject == fault.subject || fault.code.layer >= .resolve
+        case .dnsHostsFile: return cause.subject == destination?.host
         case .firewallLocal, .routeReversePath, .routeBlackhole:
             return fault.code == .destinationUnresolved || fault.code == .destinationBlocked
-        case .upstreamFlowsLost, .performanceLoss, .linkLoss:
-            return [.reach, .tcp].contains(fault.code.layer)
-                || [.destinationNoAnswer, .destinationStalled, .destinationTLS].contains(fault.code)
+        case .upstreamFlowsLost, .performanceLoss, .linkLoss: return isPlausible(fault, underLossOf: cause)
         case .transportTCPBlocked: return fault.code.layer >= .tcp || fault.code == .destinationSilent
         case .transportTLSBlocked: return fault.code == .destinationTLS || fault.code == .destinationNoAnswer
         case .dnsWrongAnswer: return [.resolve, .reach, .tcp, .tls].contains(fault.code.layer)
@@ -109,14 +120,28 @@ struct MaskingGraph {
             return [.destinationTLS, .destinationNoAnswer, .destinationStalled].contains(fault.code)
         case .tlsIntercepted: return fault.code == .destinationCertificate
         case .clockSkew: return fault.code == .destinationCertificateDates
+        case .proxyUnreachable, .proxyFailing: return destination?.proxy != nil
         default: return false
         }
+    }
+
+    /// Whether as many packets in a row may have been lost by chance.
+    private func isPlausible(_ fault: Verdict, underLossOf cause: Verdict) -> Bool {
+        guard let share = cause.lostShare, cause.family == nil || fault.family == nil || cause.family == fault.family
+        else { return false }
+        guard let unanswered = fault.unanswered else {
+            // An exchange sends each packet again until its time is over.
+            return share >= 0.2 && [.destinationNoAnswer, .destinationStalled, .destinationTLS].contains(fault.code)
+        }
+        // A flow has two packets, which a dead link loses together.
+        let lost = cause.code == .upstreamFlowsLost ? share : share * share
+        return (0..<unanswered).reduce(1.0) { chance, _ in chance * lost } > 0.001
     }
 
     /// Whether nothing of a family gets past it.
     private func stops(_ fault: Verdict) -> Bool {
         fault.severity == .broken && fault.code.layer <= .wan && fault.code.layer != .captive
-            && fault.code != .addressDuplicate
+            && fault.code != .addressDuplicate && !fault.isPartial
     }
 
     private func stopsAll(_ fault: Verdict) -> Bool {
@@ -143,9 +168,12 @@ struct MaskingGraph {
 
     /// The faults that a single lost packet, or two, resemble.
     private static let lost: Set<VerdictCode> = [
-        .dnsAAAATimeout, .dnsTCPBlocked, .dnsSlow, .transportUDPBlocked,
-        .performanceJitter,
-        .routeAsymmetric, .pmtuBlackhole, .transportTLSBlocked,
+        .dnsAAAATimeout, .dnsTCPBlocked, .dnsSlow, .performanceJitter, .routeAsymmetric,
+    ]
+
+    /// Those for which several in a row must be lost.
+    private static let mostlyLost: Set<VerdictCode> = [
+        .transportUDPBlocked, .transportQUICBlocked, .transportTLSBlocked, .pmtuBlackhole, .dnsSearchDead,
     ]
 
     /// The faults that follow where answers were lost while the carrier was gone.

@@ -18,6 +18,12 @@ public struct Verdict: Hashable, Sendable {
     public var evidence: [Fact]
     /// Where the element lies that has to be mended, where the evidence says more than the code.
     package var domain: FaultDomain?
+    /// Whether it is about some hosts or ports only, so that it explains nothing of others.
+    package var isPartial = false
+    /// The share of packets, or of flows, that are lost because of it.
+    package var lostShare: Double?
+    /// How many flows were tried without an answer; `nil` where it rests on answers.
+    package var unanswered: Int?
 
     /// A measured value under its name.
     public struct Fact: Hashable, Sendable {

@@ -63,6 +63,9 @@ extension VerdictCode {
         case .pmtuReduced: "packets on the path must be smaller than on the own link, which works; this is no fault"
         case .tlsIntercepted: "encrypted connections end in another certificate than the server's, at all tested hosts"
         case .clockSkew: "the clock of this machine is wrong"
+        case .proxyUnreachable: "the proxy that the environment names (`http_proxy`, `https_proxy`) does not answer"
+        case .proxyFailing: "the proxy that the environment names is there, and gets no answer of the Internet"
+        case .proxyRequired: "the web is reached through the environment's proxy only; this is no fault"
         case .targetDown: "one of the hosts that are tested does not answer, while others do"
         case .trafficDestinationStalled: "connections of programs to one destination are not answered"
         case .trafficLoss: "connections of programs must send much again, because packets are lost"
@@ -165,6 +168,8 @@ extension VerdictCode {
         case .pmtuBlackhole, .pmtuReduced: "unfragmented packets of full size and then smaller ones, and a long request"
         case .tlsIntercepted: "HTTPS requests to several hosts: no certificate verifies"
         case .clockSkew: "queries to time servers (diagnosis.ntp): more than a second of difference"
+        case .proxyUnreachable, .proxyFailing, .proxyRequired:
+            "a page of an anchor by HTTP and one by HTTPS, through the proxy that libcurl finds in the environment"
         case .targetDown: "echo requests and TCP connections to all anchors: one of them is silent"
         case .trafficDestinationStalled:
             "the kernel reports which TCP connections to a destination wait for an answer; nothing is sent"
@@ -257,6 +262,9 @@ extension VerdictCode {
         case .pmtuBlackhole: "clamp the TCP segment size at the router, or let ICMP \"too big\" through"
         case .tlsIntercepted: "check for a proxy that intercepts TLS, and decide whether to trust its authority"
         case .clockSkew: "`timedatectl set-ntp true`, or check the time service: certificates depend on it"
+        case .proxyUnreachable: "start the proxy, or correct or unset the variable that names it"
+        case .proxyFailing: "check the log of the proxy: it gets no answer, or wants a password"
+        case .proxyRequired: "nothing; programs need the variable"
         case .targetDown: "contact the operator of that host"
         case .trafficDestinationStalled: "report to the operator of those hosts, after checking the router"
         case .trafficLoss: "check the cable or radio link, then the provider"
@@ -311,7 +319,7 @@ extension VerdictCode {
             .destinationPortSilent, .destinationTLS, .destinationCertificate, .destinationCertificateDates,
             .destinationNoAnswer, .destinationStalled, .destinationStatus, .destinationNoUpgrade, .routeReversePath,
             .gatewayBlocksHost, .gatewayStaticEntry, .dnsNotUsed, .dnsHostsFile, .transportTCPBlocked,
-            .transportTLSBlocked:
+            .transportTLSBlocked, .proxyUnreachable, .proxyFailing:
             .broken
         case .linkFlapping, .linkMTUTooSmall, .linkLoss, .addressDADFailed, .dhcpRogue, .routerRogue, .hostResources,
             .gatewayARPConflict, .dnsServerDead, .dnsSlow, .dnsAAAATimeout, .dnsTCPBlocked, .transportUDPBlocked,
@@ -322,7 +330,7 @@ extension VerdictCode {
             .linkClientIsolation, .mdnsBlocked, .routeAsymmetric, .httpIntercepted, .dnsNXRewrite, .targetDown,
             .trafficDestinationStalled, .performanceJitter, .transportQUICBlocked:
             .warning
-        case .captiveAPI, .pmtuReduced, .icmpFiltered: .info
+        case .captiveAPI, .pmtuReduced, .icmpFiltered, .proxyRequired: .info
         }
     }
 

@@ -68,6 +68,9 @@ public enum VerdictCode: String, Hashable, Sendable, CaseIterable {
     case pmtuReduced = "pmtu.reduced"
     case tlsIntercepted = "tls.intercepted"
     case clockSkew = "clock.skew"
+    case proxyUnreachable = "proxy.unreachable"
+    case proxyFailing = "proxy.failing"
+    case proxyRequired = "proxy.required"
     case targetDown = "target.down"
     case trafficDestinationStalled = "traffic.destination-stalled"
     case trafficLoss = "traffic.loss"
@@ -130,7 +133,9 @@ public enum VerdictCode: String, Hashable, Sendable, CaseIterable {
         case .transportPortBlocked, .transportPortReset, .transportUDPBlocked, .transportTCPBlocked,
             .transportTLSBlocked, .transportQUICBlocked, .pmtuBlackhole, .pmtuReduced:
             .transport
-        case .tlsIntercepted, .clockSkew, .targetDown, .trafficDestinationStalled: .application
+        case .tlsIntercepted, .clockSkew, .proxyUnreachable, .proxyFailing, .proxyRequired, .targetDown,
+            .trafficDestinationStalled:
+            .application
         case .trafficLoss, .performanceLoss, .performanceHighLatency, .performanceJitter, .performanceBufferbloat,
             .performanceLowThroughput, .icmpFiltered:
             .performance

@@ -38,7 +38,7 @@ struct Check: Sendable {
 
     /// All of them, in the order of their packets.
     static let table: [Check] = [
-        neighbors, anchors, pages, nameServers, lookup, time, routers, dhcp,
+        neighbors, anchors, pages, proxies, nameServers, hostsFile, lookup, time, routers, dhcp,
         recheck,
         witness, quic, traceroute, tunnels, packetSizes, sources,
         stalls, quality, loss, connections, load,

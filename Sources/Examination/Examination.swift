@@ -15,6 +15,8 @@ public struct ExaminationOrder: Sendable {
     /// The domains in which short names are looked up (`search` of resolv.conf(5)).
     package var searchDomains: [String] = []
     public var policy = PathPolicy()
+    /// Whether the environment names a proxy (libcurl-env(3)), so that requests are made through it too.
+    package var usesProxy = false
     /// A destination to reach; the network is tested only when something keeps packets from it.
     public var destination: Destination?
     /// Whether nothing may be sent.

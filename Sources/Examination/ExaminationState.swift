@@ -167,7 +167,7 @@ struct ExaminationState {
         evidence.onLink = Set((order.servers ?? []).map(\.address.address).filter(isOnLink))
     }
 
-    private func isOnLink(_ address: IPAddress) -> Bool {
+    func isOnLink(_ address: IPAddress) -> Bool {
         guard case .success(let answer) = kernel.lookup(RouteQuery(address, kind: .decision)) else { return false }
         return answer.type == .unicast && answer.nexthops.allSatisfy { $0.gateway == nil }
     }

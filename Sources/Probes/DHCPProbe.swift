@@ -63,6 +63,8 @@ public struct LeaseOffer: Hashable, Sendable {
     package var nameServers: [IPAddress] = []
     /// What it says of a captive portal (option 114, RFC 8910 section 2.1).
     public var portal: PortalNotice?
+    /// Whether hosts that work without IPv4 should not use it (option 108, RFC 8925).
+    package var prefersIPv6Only = false
 }
 
 /// The query for DHCP servers, and their offers (RFC 2131, RFC 2132).
@@ -86,8 +88,8 @@ struct DHCPMessage: Equatable {
         var bytes: [UInt8] = [1, 1, 6, 0] + number + [0, 0, 0x80, 0]
         bytes += [UInt8](repeating: 0, count: 16) + sender.bytes
         bytes += [UInt8](repeating: 0, count: Self.head - 4 - bytes.count) + Self.cookie
-        // Message type 1; mask, router, name servers, server identifier and captive portal are wanted.
-        bytes += [53, 1, 1, 55, 5, 1, 3, 6, 54, 114, 255]
+        // Message type 1; mask, router, name servers, server identifier, IPv6-only and captive portal are wanted.
+        bytes += [53, 1, 1, 55, 6, 1, 3, 6, 54, 108, 114, 255]
         // Some servers drop what is shorter than a BOOTP message.
         return bytes + [UInt8](repeating: 0, count: 300 - bytes.count)
     }
@@ -129,6 +131,7 @@ struct DHCPMessage: Equatable {
         var mask: IPAddress?
         var nameServers: [IPAddress] = []
         var portal: PortalNotice?
+        var prefersIPv6Only = false
         while offset < packet.count, packet[offset] != 255 {
             guard packet[offset] != 0 else {
                 offset += 1
@@ -144,11 +147,19 @@ struct DHCPMessage: Equatable {
                 nameServers += (0..<length / 4).compactMap { address(packet, offset + 2 + 4 * $0) }
             }
             if code == 3 && length >= 4 { router = address(packet, offset + 2) }
+            if code == 108 && length == 4 { prefersIPv6Only = true }
             if code == 114 && length > 0 { portal = PortalNotice((0..<length).map { packet[offset + 2 + $0] }) }
             offset += 2 + length
         }
         guard type == 2, let server else { return nil }
-        return LeaseOffer(server: server, router: router, mask: mask, nameServers: nameServers, portal: portal)
+        return LeaseOffer(
+            server: server,
+            router: router,
+            mask: mask,
+            nameServers: nameServers,
+            portal: portal,
+            prefersIPv6Only: prefersIPv6Only
+        )
     }
 
     /// An address; `nil` for one that nobody has.

@@ -88,6 +88,10 @@ public struct ProbeResult: Hashable, Sendable {
     public var certificate: CertificateFailure?
     /// Whether the connection was encrypted, whatever became of it then.
     public var isSecured = false
+    /// The proxy of the environment that the request went through.
+    package var proxy: EnvironmentProxy?
+    /// Whether the connection was made, that to the proxy where there is one.
+    package var isConnected = false
     /// The addresses that a name server gave.
     public var addresses: [IPAddress]
 

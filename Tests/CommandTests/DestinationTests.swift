@@ -115,6 +115,49 @@ import Testing
         #expect(value["destination"]?["lookup_seconds"]?.double ?? 9999 < 6, "\(value)")
     }
 
+    /// A proxy on the other machine, which answers each request itself, and CONNECT with 503.
+    private static let proxy = """
+        import http.server
+        class Proxy(http.server.BaseHTTPRequestHandler):
+            def log_message(self, *words): pass
+            def do_GET(self):
+                self.send_response(204 if self.path.startswith("http://a.test/") else 502)
+                self.end_headers()
+            def do_CONNECT(self):
+                self.send_response(503)
+                self.end_headers()
+        http.server.ThreadingHTTPServer(("192.0.2.2", 3128), Proxy).serve_forever()
+        """
+
+    @Test func `a page is requested through the proxy of the environment, as programs do`() async throws {
+        let (tool, file, far) = try Self.connect()
+        let server = try RunningCommand(["nsenter", "--net=\(far.path)", "python3", "-c", Self.proxy])
+        defer { withExtendedLifetime(server) {} }
+        await Namespace.current.loop.eventually("a proxy") {
+            (try? far.run(["ss", "-Hltn", "sport = :3128"]).isEmpty) == false
+        }
+        func diagnose(_ url: String, port: Int = 3128) async throws -> Result {
+            var tool = tool
+            let proxy = "http://user:secret@192.0.2.2:\(port)"
+            tool.environment = ["http_proxy": proxy, "https_proxy": proxy, "no_proxy": "192.0.2.2"]
+            return try await tool.run("diagnose", url, "--json", "--config", file)
+        }
+        // Nobody looks up the name but the proxy.
+        let fine = try await diagnose("http://a.test/")
+        #expect(fine.status == 0, "\(fine.output)")
+        #expect(try fine.json.list("ladder").map { $0.text("layer") } == ["http"])
+        let refused = try await diagnose("https://b.test/")
+        // Nothing beyond the gateway answers, of which a proxy that gets no answer is a consequence.
+        #expect(try refused.json.list("masked").map { $0.text("code") } == ["proxy.failing"], "\(refused.output)")
+        #expect(try !Self.codes(refused.json).contains { $0.hasPrefix("destination") })
+        #expect(refused.output.contains("response 503") && !refused.output.contains("secret"))
+        let dead = try await diagnose("http://a.test/", port: 3129)
+        #expect(try Self.codes(dead.json).contains("proxy.unreachable") && dead.status == 1, "\(dead.output)")
+        // An exception of the environment is tested directly.
+        let near = try await diagnose("http://192.0.2.2:81/")
+        #expect(try Self.codes(near.json).contains("destination.port-closed"), "\(near.output)")
+    }
+
     @Test func `Ctrl-C ends it at once, and the limit ends it with what is known`() async throws {
         let (tool, file, far) = try Self.connect()
         // Nobody has this address: the kernel looks for it for three seconds.

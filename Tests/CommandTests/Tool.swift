@@ -35,7 +35,8 @@ struct Tool {
     private func words(_ arguments: [String]) throws -> [String] {
         // Nothing of the machine that runs the tests may be found.
         let directories = ["RUNTIME", "CONFIGURATION", "LOGS", "STATE"].map { "\($0)_DIRECTORY=\(scratch.path)" }
-        return ["env", "-u", "NWPATH_URL", "-u", "NO_COLOR"] + directories
+        let proxies = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].flatMap { ["-u", $0] }
+        return ["env", "-u", "NWPATH_URL", "-u", "NO_COLOR"] + proxies + directories
             + environment.map { "\($0.key)=\($0.value)" } + [try Self.program] + arguments
     }
 

@@ -428,6 +428,52 @@ private let explainingSteps: [Explained] = [
         }
         #expect(diagnosis.codes == [.destinationSilent])
     }
+
+    @Test func `loss explains what it makes plausible, and no answer`() {
+        func diagnosis(_ destination: DestinationEvidence, received: Int, flows: Int) -> Diagnosis {
+            Working.masked(destination) { evidence in
+                for index in evidence.performance.anchors.indices {
+                    evidence.performance.anchors[index].received = received
+                }
+                evidence.queries = destination.paths.map { path in
+                    var query = QueryEvidence(.destination, path.address.address, .tcp(443))
+                    query.flows = flows
+                    return query
+                }
+            }
+        }
+        let closed = Working.destination { $0.silence(.refused, echo: true) }
+        #expect(diagnosis(closed, received: 40, flows: 0).codes == [.destinationPortClosed, .performanceLoss])
+        #expect(diagnosis(Working.silent, received: 40, flows: 6).codes == [.destinationSilent, .performanceLoss])
+        #expect(diagnosis(Working.silent, received: 6, flows: 2).codes == [.performanceLoss])
+    }
+
+    @Test func `a filter of this machine is no fault of a host that answers echo requests`() throws {
+        let filter = LocalObstacle(.outputFilter, "the packet filter inet lab c of this machine", hint: nil)
+        let diagnosis = Working.judged(.port) { destination in
+            destination.silence(.blocked, echo: true)
+            for index in destination.paths.indices { destination.paths[index].obstacle = filter }
+        }
+        #expect(diagnosis.codes == [.destinationBlocked])
+        let partly = Working.judged(.port) { destination in
+            destination.paths[1].connection = .known(.blocked)
+            destination.paths[1].obstacle = filter
+        }
+        #expect(partly.codes == [.destinationBlocked] && partly.severity == .degraded)
+    }
+
+    @Test func `a line of the hosts file explains its own name only`() {
+        for (name, codes) in [
+            ("a.test", [VerdictCode.dnsHostsFile]), ("b.test", [.destinationSilent, .dnsHostsFile]),
+        ] {
+            let diagnosis = Working.masked { evidence in
+                var lookup = LookupEvidence(name, .milliseconds(1), expected: [Healthy.address])
+                (lookup.addresses, lookup.hostsLine) = ([Healthy.peer], "/etc/hosts:7")
+                evidence.lookup = lookup
+            }
+            #expect(diagnosis.codes == codes)
+        }
+    }
 }
 
 extension NameServerEvidence {

@@ -19,7 +19,10 @@ let silences: [Spoken] = [
         "the static neighbour entry of the gateway 10.77.0.1 on eth0 is 02:00:00:00:00:99, but the gateway answers from "
             + "02:00:00:00:00:01",
         "`ip neigh del 10.77.0.1 dev eth0`"
-    ) { $0.gateways[0].staticEntry = "02:00:00:00:00:99" },
+    ) { evidence in
+        evidence.cutOff([.ipv4])
+        evidence.gateways[0].staticEntry = "02:00:00:00:00:99"
+    },
     Spoken(
         .gatewayBlocksHost,
         .broken,
@@ -78,6 +81,37 @@ let silences: [Spoken] = [
         evidence.lookup = lookup
     },
     Spoken(
+        .proxyUnreachable,
+        .broken,
+        "the proxy http://10.77.0.9:3128 (https_proxy and http_proxy) does not answer: connection refused",
+        "start the proxy, or correct https_proxy and http_proxy; unset it where no proxy is needed"
+    ) { $0.proxies = proxies(failure: "connection refused", isReached: false) },
+    Spoken(
+        .proxyFailing,
+        .broken,
+        "the proxy http://10.77.0.9:3128 (https_proxy and http_proxy) accepts connections but gets no answer of a.test: "
+            + "no answer in time",
+        "check the log of the proxy: it gets no answer, or wants a password"
+    ) { evidence in
+        evidence.proxies = proxies(failure: "no answer in time", isReached: true)
+        // Around the proxy nothing may pass.
+        for family in evidence.reach.indices {
+            for index in evidence.reach[family].anchors.indices {
+                evidence.reach[family].anchors[index].ports[443] = .silent
+            }
+        }
+    },
+    Spoken(
+        .proxyRequired,
+        .info,
+        "the web is reached through the proxy http://10.77.0.9:3128 (https_proxy) only: direct connections are dropped",
+        "nothing; programs need https_proxy"
+    ) { evidence in
+        evidence.proxies = proxies(failure: nil, isReached: true)
+        evidence.cutOff()
+        evidence.dns = .known([Healthy.nameServer(Healthy.server)])
+    },
+    Spoken(
         .dnsSearchDead,
         .degraded,
         "the search domain old.test gets no answer, though other names do: lookups of short names wait for seconds",
@@ -88,6 +122,12 @@ let silences: [Spoken] = [
         evidence.dns = .known(servers)
     },
 ]
+
+private func proxies(failure: String?, isReached: Bool) -> [ProxyEvidence] {
+    ["https_proxy", "http_proxy"].map {
+        ProxyEvidence($0, "http://10.77.0.9:3128", host: "a.test", isReached: isReached, failure: failure)
+    }
+}
 
 private let rpFilter = "`sysctl net.ipv4.conf.all.rp_filter`"
 
@@ -177,8 +217,39 @@ private let rpFilter = "`sysctl net.ipv4.conf.all.rp_filter`"
         #expect(diagnosis.codes == [.performanceLoss])
     }
 
-    @Test func `one flow of six is no evidence`() {
-        #expect(Healthy.broken { $0.retry(flows: [6: 5]) }.codes == [])
+    @Test(arguments: [[6: 5], [6: 3], [6: 0, 5: 0], [6: 2, 5: 0]])
+    func `one flow, or one host, is no evidence of a dead link`(flows: [Int: Int]) {
+        #expect(Healthy.broken { $0.retry(flows: flows) }.codes == [])
+    }
+
+    @Test func `a filter of one port hides nothing else`() {
+        let dead = Healthy.broken { evidence in
+            evidence.cutOff()
+            evidence.obstruct(80, Self.filter)
+        }
+        #expect(dead.codes == [.wanDown, .firewallLocal])
+        let nameless = Healthy.broken { evidence in
+            evidence.obstruct(80, Self.filter)
+            evidence.dns = .known(
+                (evidence.dns.value ?? []).map {
+                    var server = NameServerEvidence($0.address)
+                    server.ipv4 = .silent
+                    return server
+                }
+            )
+        }
+        #expect(nameless.codes == [.dnsUnreachable, .firewallLocal])
+    }
+
+    @Test func `what a filter of this machine loses decides how bad it is`() {
+        for (port, severity) in [(UInt16(80), Severity.degraded), (443, .broken)] {
+            #expect(Healthy.broken { $0.obstruct(port, Self.filter) }.severity == severity)
+        }
+        let whole = Healthy.broken { evidence in
+            evidence.obstruct(80, Self.filter)
+            for index in evidence.reach[0].anchors.indices { evidence.reach[0].anchors[index].ports[443] = nil }
+        }
+        #expect(whole.severity == .broken)
     }
 
     @Test func `echo requests that are limited lose nothing where connections do not`() {
@@ -335,16 +406,20 @@ private let rpFilter = "`sysctl net.ipv4.conf.all.rp_filter`"
 
 extension Evidence {
     fileprivate mutating func obstruct(_ port: UInt16, _ obstacle: LocalObstacle) {
-        var query = QueryEvidence(.anchor("a"), Healthy.address, .tcp(port))
-        query.obstacle = obstacle
-        queries = [query]
-        for index in reach[0].anchors.indices { reach[0].anchors[index].ports[port] = .blocked }
+        for index in reach[0].anchors.indices {
+            let anchor = reach[0].anchors[index]
+            var query = QueryEvidence(.anchor(anchor.name), anchor.address, .tcp(port))
+            query.obstacle = obstacle
+            queries.append(query)
+            reach[0].anchors[index].ports[port] = .blocked
+        }
     }
 
     /// Queries to the first anchor with so many further flows, of which so many were answered.
     fileprivate mutating func retry(flows: [Int: Int]) {
         for (index, (count, answered)) in flows.sorted(by: { $0.key > $1.key }).enumerated() {
-            var query = QueryEvidence(.anchor("a"), Healthy.address, .tcp(UInt16(80 + index)))
+            let address = index == 0 ? Healthy.address : Healthy.second
+            var query = QueryEvidence(.anchor("\(index)"), address, .tcp(443))
             (query.flows, query.answered) = (count, answered)
             queries.append(query)
         }

@@ -40,6 +40,7 @@ class Network:
 
     def __init__(self, plan):
         self.plan = plan
+        self.environment = []  # what stands in the environment of programs, such as http_proxy=…
         self.load = None  # the configuration with which the line is loaded, if it is
         self.home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
         self.folder = tempfile.mkdtemp(prefix="nwpath-lab-")
@@ -173,7 +174,7 @@ class Network:
         places = {"/etc/resolv.conf": self.resolver, "/etc/nsswitch.conf": self.order,
                   "/etc/ssl/certs/ca-certificates.crt": f"{self.folder}/right-ca.pem"}
         script = "".join(f"mount --bind {file} {place} && " for place, file in places.items()) + 'exec "$@"'
-        return ["unshare", "--mount", "sh", "-c", script, "sh"] + command
+        return ["env"] + self.environment + ["unshare", "--mount", "sh", "-c", script, "sh"] + command
 
     def slowed(self, delay):
         """Steps of a fault: the router's way out is a line that carries each packet over after `delay()` seconds."""

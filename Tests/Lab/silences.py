@@ -60,3 +60,11 @@ def half_of_all_flows(network):
         "meta l4proto { tcp, udp } jhash th sport . th dport mod 2 == 0 drop"])
     yield
     network.provider.unfilter("lab", "inet")
+
+
+@fault("proxy.unreachable")
+def dead_proxy(network):
+    """The environment names a proxy on a host that has none."""
+    network.environment = [f"{scheme}_proxy=http://{network.plan.gateway}:3128" for scheme in ("http", "https")]
+    yield
+    network.environment = []

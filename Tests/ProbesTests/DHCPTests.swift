@@ -70,7 +70,9 @@ import Testing
         #expect(try Self.read(Self.packet(options))?.portal == .interface(page))
         #expect(try Self.read(Self.packet([114, 1, 65] + Self.offered))?.portal == .unusable)
         #expect(try Self.read(Self.packet([114, 0] + Self.offered))?.portal == nil)
-        #expect(try Self.message().discover[240..<251] == [53, 1, 1, 55, 5, 1, 3, 6, 54, 114, 255])
+        #expect(try Self.message().discover[240..<252] == [53, 1, 1, 55, 6, 1, 3, 6, 54, 108, 114, 255])
+        #expect(try Self.read(Self.packet([108, 4, 0, 0, 7, 8] + Self.offered))?.prefersIPv6Only == true)
+        #expect(try Self.read(Self.packet(Self.offered))?.prefersIPv6Only == false)
     }
 
     @Test(arguments: [0, 9, 23, 28, 32, 35, 56, 61, 264, 267])

@@ -49,6 +49,21 @@ void nwp_curl_probe(struct nwp_curl *request, const char *pinned, const char *au
     api.setopt(request->easy, CURLOPT_RESOLVE, request->pinned);
 }
 
+void nwp_curl_use_proxy(struct nwp_curl *request) {
+    api.setopt(request->easy, CURLOPT_PROXY, NULL);
+    // What the proxy answers to CONNECT is no answer of the server.
+    api.setopt(request->easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    nwp_curl_note_proxy(request);
+}
+
+int nwp_curl_connected(struct nwp_curl *request) {
+    // The time of connecting ends with the tunnel, of which a proxy may say no.
+    long port = 0, answer = 0;
+    api.getinfo(request->easy, CURLINFO_LOCAL_PORT, &port);
+    api.getinfo(request->easy, CURLINFO_HTTP_CONNECTCODE, &answer);
+    return port > 0 || answer > 0;
+}
+
 int nwp_curl_errno(struct nwp_curl *request) {
     long number = 0;
     api.getinfo(request->easy, CURLINFO_OS_ERRNO, &number);

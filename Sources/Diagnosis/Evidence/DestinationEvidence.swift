@@ -14,6 +14,10 @@ public struct DestinationEvidence: Hashable, Sendable {
     /// The paths to its addresses, in the order of preference.
     public var paths: [Path] = []
     public var exchange: Assessment<Exchange> = .notAsked
+    /// Its name, where /etc/hosts has it: the addresses there, and as expected those that a name server answers.
+    package var hosts: LookupEvidence?
+    /// The proxy of the environment that the request went through; nothing is known of the direct path then.
+    package var proxy: String?
     /// The port of a page or WebSocket.
     public var port: UInt16?
     /// Why a step was not made, where that is known.
@@ -101,6 +105,7 @@ public struct DestinationEvidence: Hashable, Sendable {
     // MARK: - Steps
 
     public var layers: [Layer] {
+        if proxy != nil { return service == .page(isSecure: true) ? [.tls, .http] : [.http] }
         let start: [Layer] = lookup == nil ? [.route, .reach] : [.resolve, .route, .reach]
         switch service {
         case .host: return start

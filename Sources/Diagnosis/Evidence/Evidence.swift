@@ -26,6 +26,8 @@ public struct Evidence: Hashable, Sendable {
     package var blockedUsers: [BlockedUser] = []
     /// Queries that got no answer at first.
     package var queries: [QueryEvidence] = []
+    /// What became of requests through the proxies of the environment.
+    package var proxies: [ProxyEvidence] = []
     public var transport = TransportEvidence()
     public var application = ApplicationEvidence()
     public var performance = PerformanceEvidence()

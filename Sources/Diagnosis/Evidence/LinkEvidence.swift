@@ -60,6 +60,8 @@ public struct DHCPOffer: Hashable, Sendable {
     package var mask: IPAddress?
     /// The name servers (option 6).
     package var nameServers: [IPAddress]
+    /// Whether it wants hosts to leave IPv4 unused where they can (RFC 8925), so that its router is no promise.
+    package var prefersIPv6Only = false
 
     package init(
         server: IPAddress,

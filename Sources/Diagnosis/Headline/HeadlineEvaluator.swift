@@ -576,7 +576,7 @@ extension VerdictCode {
 
 extension Verdict {
     /// Whether it is about what every packet needs.
-    fileprivate var stopsEverything: Bool { code.layer <= .wan && code.layer != .captive }
+    fileprivate var stopsEverything: Bool { code.layer <= .wan && code.layer != .captive && !isPartial }
 }
 
 extension FamilyPath {

@@ -6,13 +6,28 @@ extension RuleEvaluator {
     /// What keeps a destination from being reached: the first step that fails, and addresses of which others work.
     func destinationFaults(_ evidence: Evidence) -> [Verdict] {
         guard let destination = evidence.destination else { return [] }
+        guard destination.proxy == nil else { return [exchangeFault(destination)].compactMap(\.self) }
         if let fault = lookupFault(destination) ?? routeFault(destination) { return [fault] }
         let others = evidence.isNetworkExamined && evidence.reach.contains { $0.isAlive == true }
-        if let fault = reachFault(destination, doOthersAnswer: others) { return [fault] }
-        let partly = partialFault(destination)
+        func counted(_ fault: Verdict?, _ paths: [DestinationEvidence.Path]) -> Verdict? {
+            guard var fault, Self.unanswered.contains(fault.code) else { return fault }
+            let addresses = Set(paths.map(\.address.address))
+            let flows = evidence.queries.filter { $0.target == .destination && addresses.contains($0.address) }
+            fault.unanswered = flows.map(\.flows).reduce(1, +)
+            return fault
+        }
+        if let fault = reachFault(destination, doOthersAnswer: others) {
+            return [counted(fault, destination.paths) ?? fault]
+        }
+        let dead = destination.paths.filter { destination.works($0) == false }
         let last = portFault(destination) ?? exchangeFault(destination)
-        return [last, partly].compactMap(\.self)
+        return [counted(last, destination.paths), counted(partialFault(destination), dead)].compactMap(\.self)
     }
+
+    /// Those that rest on queries without an answer.
+    private static let unanswered: Set<VerdictCode> = [
+        .destinationSilent, .destinationPortSilent, .destinationPartlySilent,
+    ]
 
     // MARK: - Finding it
 
@@ -150,6 +165,11 @@ extension RuleEvaluator {
             return nil
         }
         let isWhole = dead.allSatisfy { $0.family == first.family } && alive.family != first.family
+        if let obstacle = first.obstacle, dead.allSatisfy({ $0.obstacle != nil }) {
+            var fault = obstructed(destination, destination.named(dead), obstacle, isWhole ? first.family : nil)
+            fault.severity = .degraded
+            return fault
+        }
         let fate = dead.allSatisfy { $0.connection.value == .refused } ? "refuses connections" : "does not answer"
         let names = Figures.list(dead.map { "\($0.address)" })
         return Verdict(
@@ -170,6 +190,9 @@ extension RuleEvaluator {
         guard !tested.isEmpty, !tested.contains(where: { $0.connection.value == .connected }) else { return nil }
         let families = Set(tested.map(\.family))
         let family = families.count == 1 ? families.first : nil
+        if let obstacle = tested.first?.obstacle, tested.allSatisfy({ $0.obstacle != nil }) {
+            return obstructed(destination, destination.named(tested), obstacle, family)
+        }
         guard tested.contains(where: { $0.connection.value == .refused }) else {
             return Verdict(
                 .destinationPortSilent,
@@ -223,7 +246,8 @@ extension RuleEvaluator {
                 .destinationNoAnswer,
                 .broken,
                 about: destination.host,
-                say: "\(destination.host) accepts connections but sends no HTTP response: \(detail)",
+                say: destination.proxy.map { "\($0) gets no response of \(destination.host): \(detail)" }
+                    ?? "\(destination.host) accepts connections but sends no HTTP response: \(detail)",
                 action: "check the service at \(destination.host): it hangs, or uses another protocol"
             )
         case .stalled(let status, let read, let length):

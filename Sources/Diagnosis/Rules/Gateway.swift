@@ -59,6 +59,7 @@ extension RuleEvaluator {
         func isWrong(_ gateway: GatewayEvidence) -> Bool {
             guard let entry = gateway.staticEntry, let answers = gateway.hardwareAddresses.value else { return false }
             return !answers.isEmpty && !answers.contains(entry)
+                && evidence.reach(gateway.address.family)?.isAlive != true
         }
         guard isWrong(gateway), let entry = gateway.staticEntry, let answers = gateway.hardwareAddresses.value else {
             return nil

@@ -130,7 +130,25 @@ extension RuleEvaluator {
             if hit[cause] == nil { causes.append(cause) }
             hit[cause, default: []].append(query)
         }
-        return causes.map { obstruction($0, hit[$0] ?? [], losesNames: losesNames) }
+        return causes.map { cause in
+            let queries = hit[cause] ?? []
+            return obstruction(cause, queries, isAllLost: losesNames || losesConnections(queries, evidence))
+        }
+    }
+
+    /// Whether no anchor of a family is left to which a connection for HTTPS, or any at all, may be made.
+    private func losesConnections(_ queries: [QueryEvidence], _ evidence: Evidence) -> Bool {
+        evidence.reach.contains { reach in
+            let blocked = queries.filter { $0.address.family == reach.family && $0.obstacle != nil }
+            func isBlocked(_ anchor: ReachEvidence.Anchor, _ port: UInt16) -> Bool {
+                blocked.contains { $0.address == anchor.address && $0.kind == .tcp(port) }
+            }
+            let ports = Set(reach.anchors.flatMap(\.ports.keys))
+            let lost = ports.filter { port in
+                reach.anchors.allSatisfy { $0.ports[port] == nil || isBlocked($0, port) }
+            }
+            return !lost.isEmpty && (lost == ports || lost.contains(443))
+        }
     }
 
     private func blockedUser(_ user: Evidence.BlockedUser) -> Verdict {
@@ -144,7 +162,7 @@ extension RuleEvaluator {
         )
     }
 
-    private func obstruction(_ cause: LocalObstacle, _ queries: [QueryEvidence], losesNames: Bool) -> Verdict {
+    private func obstruction(_ cause: LocalObstacle, _ queries: [QueryEvidence], isAllLost: Bool) -> Verdict {
         let families = Set(queries.map(\.address.family))
         let kinds = Set(queries.map { "\($0.kind)" }).sorted()
         let hosts = Set(queries.map(\.address)).sorted()
@@ -168,17 +186,17 @@ extension RuleEvaluator {
             }
             text = "packets to \(names) do not leave this machine: \(Figures.list(texts))"
         }
-        // A server or a host of several is lost; of one port nothing is left.
-        let isPort = code != .routeBlackhole && queries.contains { $0.target != .nameServer }
-        return Verdict(
+        var verdict = Verdict(
             code,
-            losesNames || isPort ? .broken : .degraded,
+            isAllLost ? .broken : .degraded,
             family: families.count == 1 ? families.first : nil,
             about: kinds.count == 1 && code == .firewallLocal ? kinds[0] : names,
             say: text,
             action: cause.hint ?? "`nwpath why \(hosts[0])`",
             evidence: [.init("targets", hosts.map { "\($0)" }.joined(separator: " ")), .init("queries", queries.count)]
         )
+        verdict.isPartial = true
+        return verdict
     }
 
     private func asymmetry(_ sending: SendEvidence) -> Verdict? {

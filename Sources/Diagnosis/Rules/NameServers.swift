@@ -21,7 +21,10 @@ extension RuleEvaluator {
             $0.isAlive != nil && ($0.isAlive == true || !deadFamilies.contains($0.address.family))
         }
         let alive = tested.filter { $0.isAlive == true }
-        let own = evidence.lookup.flatMap { lookupFault($0, servers) }.map { [$0] } ?? []
+        let hosts = evidence.destination?.hosts.flatMap { found in
+            found.addresses?.isDisjoint(with: found.expected) == true ? wrongHostsFile(found) : nil
+        }
+        let own = [hosts, evidence.lookup.flatMap { lookupFault($0, servers) }].compactMap(\.self)
         guard !tested.isEmpty else { return own }
         func placed(_ verdict: Verdict?, _ servers: [NameServerEvidence]) -> Verdict? {
             guard var verdict else { return nil }
@@ -67,8 +70,8 @@ extension RuleEvaluator {
             return !addresses.isDisjoint(with: lookup.expected)
         }
         guard isAnswered, !lookup.expected.isEmpty else { return nil }
-        if let line = lookup.hostsLine, lookup.addresses?.isDisjoint(with: lookup.expected) == true {
-            return wrongHostsFile(lookup.name, line, lookup.addresses ?? [], lookup.expected)
+        if lookup.hostsLine != nil, lookup.addresses?.isDisjoint(with: lookup.expected) == true {
+            return wrongHostsFile(lookup)
         }
         if lookup.addresses == nil, let sources = lookup.sourcesWithoutDNS {
             return Verdict(
@@ -84,19 +87,15 @@ extension RuleEvaluator {
         return nil
     }
 
-    private func wrongHostsFile(
-        _ name: String,
-        _ line: String,
-        _ addresses: Set<IPAddress>,
-        _ expected: Set<IPAddress>
-    ) -> Verdict {
-        Verdict(
+    private func wrongHostsFile(_ lookup: LookupEvidence) -> Verdict {
+        func list(_ addresses: Set<IPAddress>?) -> String { Figures.list((addresses ?? []).sorted().map { "\($0)" }) }
+        return Verdict(
             .dnsHostsFile,
             .broken,
-            about: name,
-            say: "\(line) gives \(name) the address \(Figures.list(addresses.sorted().map { "\($0)" })); name servers "
-                + "answer \(Figures.list(expected.sorted().map { "\($0)" }))",
-            action: "correct or remove the line of \(name) in /etc/hosts"
+            about: lookup.name,
+            say: "\(lookup.hostsLine ?? "/etc/hosts") gives \(lookup.name) the address \(list(lookup.addresses)); "
+                + "name servers answer \(list(lookup.expected))",
+            action: "correct or remove the line of \(lookup.name) in /etc/hosts"
         )
     }
 

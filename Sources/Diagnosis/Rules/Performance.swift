@@ -22,16 +22,18 @@ extension RuleEvaluator {
         if let gateway = performance.gateway, gateway.received > 0, gateway.loss >= budgets.loss, !isCarried {
             let measured = evidence.gateways.first { $0.answersEcho.value == true }
             let interface = measured?.interface ?? evidence.mainLink?.interface ?? "the link"
-            return Verdict(
+            var verdict = Verdict(
                 .linkLoss,
                 .degraded,
                 say: "\(Figures.tenths(gateway.loss)) % of the packets on \(interface) are lost already to the gateway",
                 action: "check the cable or the radio, and the counters in `ip -s link show \(interface)`",
                 evidence: [.init("loss_percent", Figures.tenths(gateway.loss))]
             )
+            verdict.lostShare = gateway.loss / 100
+            return verdict
         }
         guard let least = trains.map(\.loss).min(), least >= budgets.loss else { return nil }
-        return Verdict(
+        var verdict = Verdict(
             .performanceLoss,
             .degraded,
             trains.count > 1 ? .likely : .possible,
@@ -40,6 +42,8 @@ extension RuleEvaluator {
             action: "report it to the provider, with the time of day",
             evidence: [.init("loss_percent", Figures.tenths(least))]
         )
+        verdict.lostShare = least / 100
+        return verdict
     }
 
     /// Whether so few of the connections needed a second SYN that the loss of echo requests cannot be that of the path.

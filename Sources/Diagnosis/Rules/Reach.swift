@@ -14,11 +14,16 @@ extension RuleEvaluator {
         let hole = dead.lazy.compactMap(blackhole).first
         if let fault = loop ?? hole { return [fault] }
         // What answers beyond the gateway shows that it is not the line.
-        if let server = evidence.answeringServers.first(where: { !evidence.isNear($0.address) && !$0.address.isPrivate }
-        ) {
+        let isReported = dead.contains { $0.unreachableFrom != nil }
+        let families = Set(dead.map(\.family))
+        if !isReported,
+            let server = evidence.answeringServers.first(where: {
+                $0.resolvesNewNames && !evidence.isNear($0.address) && !$0.address.isPrivate
+                    && !evidence.isOnLink($0.address) && families.contains($0.address.family)
+            })
+        {
             return [silentAnchors(dead, beside: server.address)]
         }
-        let isReported = dead.contains { $0.unreachableFrom != nil }
         if !isReported,
             let router = evidence.answeringServers.first(where: { $0.resolvesNewNames && evidence.isRouter($0.address) }
             )
@@ -30,14 +35,19 @@ extension RuleEvaluator {
 
     /// Some flows get no answer at all and others lose nothing: one of several parallel links drops everything.
     private func flowsLost(_ evidence: Evidence) -> Verdict? {
-        let tried = evidence.queries.filter { $0.flows > 0 && $0.obstacle == nil }
+        let dead = Set(evidence.reach.filter { $0.isAlive == false }.map(\.family))
+        // One that got no answer at all is filtered or down; one host that answers some only is itself overloaded.
+        let tried = evidence.queries.filter {
+            $0.answered > 0 && $0.obstacle == nil && !dead.contains($0.address.family)
+        }
+        guard Set(tried.filter { $0.answered < $0.flows }.map(\.address)).count > 1 else { return nil }
         let (flows, answered) = (tried.map(\.flows).reduce(0, +), tried.map(\.answered).reduce(0, +))
         let loss = (evidence.performance.anchors.filter { $0.received > 0 }.map(\.loss).min() ?? 0) / 100
-        let dead = Double(flows - answered) / Double(max(flows, 1))
+        let share = Double(flows - answered) / Double(max(flows, 1))
         // A flow has two packets at least: random loss hits both of few.
-        guard flows >= 6, answered >= 1, flows - answered >= 2, dead > 0.1 + 4 * loss * loss else { return nil }
+        guard flows >= 6, flows - answered >= 2, share > 0.1 + 4 * loss * loss else { return nil }
         let families = Set(tried.filter { $0.answered < $0.flows }.map(\.address.family))
-        return Verdict(
+        var verdict = Verdict(
             .upstreamFlowsLost,
             .degraded,
             .likely,
@@ -47,6 +57,8 @@ extension RuleEvaluator {
             action: "report to the provider: one leg of a bundle or of equal routes (ECMP) is dead",
             evidence: [.init("flows", flows), .init("answered", answered)]
         )
+        verdict.lostShare = share
+        return verdict
     }
 
     private func silentAnchors(_ dead: [ReachEvidence], beside server: IPAddress) -> Verdict {
@@ -68,7 +80,7 @@ extension RuleEvaluator {
         Verdict(
             .gatewayBlocksHost,
             .broken,
-            .likely,
+            .possible,
             about: router,
             say:
                 "the gateway \(router) reaches the Internet, since it resolves new names, but forwards nothing for this "

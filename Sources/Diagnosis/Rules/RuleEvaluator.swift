@@ -12,16 +12,18 @@ public struct RuleEvaluator: Sendable {
 
     public func evaluate(_ evidence: Evidence) -> Diagnosis {
         guard evidence.isNetworkExamined else {
-            return Diagnosis(evidence.health + shortage(evidence) + destinationFaults(evidence), evidence: evidence)
+            let found = evidence.health + shortage(evidence) + proxyFaults(evidence) + destinationFaults(evidence)
+            return Diagnosis(found, evidence: evidence)
         }
         let found =
             linkFaults(evidence) + evidence.health + addressFaults(evidence) + shortage(evidence)
             + localFaults(evidence)
             + gatewayFaults(evidence) + portalFaults(evidence) + reachFaults(evidence) + trafficFaults(evidence)
             + nameServerFaults(evidence)
-            + transportFaults(evidence) + applicationFaults(evidence) + performanceFaults(evidence)
+            + transportFaults(evidence) + applicationFaults(evidence) + proxyFaults(evidence)
+            + performanceFaults(evidence)
             + destinationFaults(evidence)
-        return Diagnosis(found, evidence: evidence)
+        return Diagnosis(withoutDirectPath(found, evidence), evidence: evidence)
     }
 }
 

@@ -33,7 +33,14 @@ extension ExaminationState {
         case .offers(let offers):
             evidence.links[index].dhcp = .known(
                 offers.map {
-                    DHCPOffer(server: $0.server, router: $0.router, mask: $0.mask, nameServers: $0.nameServers)
+                    var offer = DHCPOffer(
+                        server: $0.server,
+                        router: $0.router,
+                        mask: $0.mask,
+                        nameServers: $0.nameServers
+                    )
+                    offer.prefersIPv6Only = $0.prefersIPv6Only
+                    return offer
                 }
             )
             for (number, offer) in offers.enumerated() {

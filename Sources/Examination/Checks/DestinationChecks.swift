@@ -20,6 +20,29 @@ extension ExaminationState {
 
     mutating func testDestination(_ destination: Destination) {
         evidence.destination = DestinationEvidence(destination)
+        guard order.usesProxy, !order.isOffline, case .page(let page) = destination.service else {
+            return testDirectly(destination)
+        }
+        requestThroughProxy(destination, page)
+    }
+
+    /// As programs do; around the proxy there may be no path, nor names.
+    private mutating func requestThroughProxy(_ destination: Destination, _ page: PageAddress) {
+        var definition = request(for: page)
+        definition.throughProxy(limit: .seconds(4))
+        attempt(.http, definition) { state, result in
+            guard let proxy = result.proxy else { return state.testDirectly(destination) }
+            state.hasRequestedPage = true
+            state.evidence.destination?.proxy = proxy.description
+            state.record(result, of: "\(page.host)", isAnswered: result.page != nil)
+            guard result.isConnected else { return }
+            state.evidence.destination?.exchange = .known(
+                DestinationEvidence.Exchange(result, isSecure: false, nil)
+            )
+        }
+    }
+
+    private mutating func testDirectly(_ destination: Destination) {
         switch destination.host {
         case .address(let address): test(destination, at: [address])
         case .name(let name):
@@ -131,15 +154,20 @@ extension ExaminationState {
 
     // MARK: - The request
 
+    private func request(for page: PageAddress) -> ProbeDefinition {
+        var definition = ProbeDefinition(name: "destination", method: .http, target: .page(page), timeout: .seconds(5))
+        definition.page.authorities = authorities(of: page.host)
+        definition.page.measuredBody = Self.measuredBody
+        definition.page.limit = .seconds(4)
+        return definition
+    }
+
     /// Sends the request to the first address that accepted a connection, once.
     private mutating func request(_ destination: Destination, at address: ScopedAddress) {
         guard let page = destination.page, !hasRequestedPage else { return }
         hasRequestedPage = true
-        var definition = ProbeDefinition(name: "destination", method: .http, target: .page(page), timeout: .seconds(5))
+        var definition = request(for: page)
         definition.address = address
-        definition.page.authorities = authorities(of: page.host)
-        definition.page.measuredBody = Self.measuredBody
-        definition.page.limit = .seconds(4)
         var key: WebSocketKey?
         if case .webSocket = destination.service {
             key = WebSocketKey()

@@ -3,11 +3,15 @@
 internal import Addressing
 internal import Diagnosis
 internal import LinuxIO
+internal import PathModel
 internal import Probes
 
 extension Check {
     /// A name by the C library, as programs resolve it: that of an anchor whose addresses are known.
     static let lookup = Check(.network) { $0.lookUpAnchor() }
+
+    /// The name of a destination that /etc/hosts has, as a name server answers it: one query for each family.
+    static let hostsFile = Check(.network) { $0.queryHostsName() }
 }
 
 extension ExaminationState {
@@ -28,6 +32,31 @@ extension ExaminationState {
             found.sourcesWithoutDNS = NameServiceFiles.sourcesWithoutDNS()
             found.hostsLine = NameServiceFiles.entry(of: name)?.line
             state.evidence.lookup = found
+        }
+    }
+}
+
+extension ExaminationState {
+    fileprivate mutating func queryHostsName() {
+        guard let host = evidence.destination?.host, evidence.destination?.lookup != nil,
+            let entry = NameServiceFiles.entry(of: host), let server = order.servers?.first
+        else { return }
+        for record in [ServerQuestion.Record.a, .aaaa] {
+            let address = SocketAddress(server.address, port: server.port ?? 53)
+            let definition = ProbeDefinition(
+                name: "hosts",
+                method: .dns,
+                target: .domain(host),
+                question: ServerQuestion(server: address, record: record),
+                timeout: Self.lookupLimit
+            )
+            attempt(.dns, definition) { state, result in
+                guard !result.addresses.isEmpty else { return }
+                var found = state.evidence.destination?.hosts ?? LookupEvidence(host, result.duration, expected: [])
+                (found.addresses, found.hostsLine) = (entry.addresses, entry.line)
+                found.expected.formUnion(result.addresses)
+                state.evidence.destination?.hosts = found
+            }
         }
     }
 }

@@ -229,7 +229,8 @@ enum AddressPlan: Equatable {
     case impossible(ProbeResult)
 
     init(_ definition: ProbeDefinition, _ context: ProbeContext) {
-        if let address = definition.address {
+        // The proxy looks up the name.
+        if let address = definition.page.usesProxy ? ScopedAddress(.v4(0)) : definition.address {
             self = .test(address)
             return
         }

@@ -60,7 +60,7 @@ internal import LinuxIO
         if let challenge = expectation.challenge { unsafe nwp_curl_header(raw, "X-NWPath-Challenge: \(challenge)") }
         unsafe nwp_curl_probe(
             raw,
-            page.pin(to: address),
+            expectation.usesProxy ? "" : page.pin(to: address),
             expectation.authorities ?? "",
             { context, bytes, count in
                 let line = unsafe Array(UnsafeRawBufferPointer(start: bytes, count: count))
@@ -73,6 +73,7 @@ internal import LinuxIO
             { context, descriptor in unsafe PageExchange.at(context)?.prepare(descriptor) ?? false ? 1 : 0 },
             unsafe Unmanaged.passUnretained(self).toOpaque()
         )
+        if expectation.usesProxy { unsafe nwp_curl_use_proxy(raw) }
         guard unsafe client.add(raw, for: self) else { return completion(Self.withoutMemory) }
     }
 
@@ -129,6 +130,8 @@ internal import LinuxIO
         answer?.isEchoed = expectation.challenge.map { "response \($0)" == head.response } ?? false
         var ended = ProbeResult(outcome(result, answer), sent: sent, received: received, page: answer)
         ended.isSecured = unsafe nwp_curl_secured(raw) == 1
+        ended.isConnected = unsafe nwp_curl_connected(raw) == 1
+        ended.proxy = EnvironmentProxy(note: unsafe String(cString: nwp_curl_proxy(raw)))
         switch unsafe nwp_curl_certificate(raw) {
         case 1: ended.certificate = .untrusted
         case 2: ended.certificate = .outOfDate
@@ -140,7 +143,7 @@ internal import LinuxIO
 
     private func outcome(_ result: nwp_curl_result, _ answer: PageAnswer?) -> ProbeResult.Outcome {
         if let failure { return FailureClassifier.outcome(of: failure.error, at: failure.step, route: route) }
-        let text = unsafe raw.map { unsafe String(cString: nwp_curl_error($0)) } ?? ""
+        let text = EnvironmentProxy.reason(unsafe raw.map { unsafe String(cString: nwp_curl_error($0)) } ?? "")
         switch result {
         case NWP_CURL_OK, NWP_CURL_STOPPED:
             guard let answer else { return .failure(.answer, detail: gap ?? "the reply is not HTTP") }

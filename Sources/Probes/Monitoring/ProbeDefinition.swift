@@ -77,6 +77,8 @@ public struct PageExpectation: Hashable, Sendable {
     package var measuredBody = 0
     /// Whether the head of the answer is enough, so that its body is left alone.
     public var isHeadEnough = false
+    /// Whether it goes through the proxy of the environment, if that names one for it (libcurl-env(3)).
+    package var usesProxy = false
     /// When the request ends by itself, which tells how far it got; `nil` leaves that to the probe's timeout.
     public var limit: Duration?
 

@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 internal import CCurl
+internal import Probes
 
 @safe final class StatusRequest {
     private static let largest = 64 << 20

@@ -194,6 +194,8 @@ struct DiagnosisSettings {
         var order = ExaminationOrder(targets: targets, servers: servers)
         order.searchDomains = ExplanationReader.nameServers(at: common.resolverFile).search
         order.policy = common.engine.policy
+        let variables = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+        order.usesProxy = variables.contains { Environment.variables[$0]?.isEmpty == false }
         return order
     }
 }

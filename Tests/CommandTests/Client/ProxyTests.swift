@@ -6,6 +6,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
+@testable import Probes
 @testable import nwpath
 
 @Suite struct EnvironmentProxyTests {

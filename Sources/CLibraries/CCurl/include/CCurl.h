@@ -64,6 +64,11 @@ typedef int (*nwp_curl_prepare)(void *context, int descriptor);
 /// for those of the system. `context` goes to all three functions.
 void nwp_curl_probe(struct nwp_curl *request, const char *pinned, const char *authorities, nwp_curl_sink head,
                     nwp_curl_sink body, nwp_curl_prepare prepare, void *context);
+/// Uses the proxy that the environment names for the URL, if any, and notes it for `nwp_curl_proxy`; after
+/// `nwp_curl_probe`.
+void nwp_curl_use_proxy(struct nwp_curl *request);
+/// Whether a connection was made, to the proxy where there is one: 1 or 0.
+int nwp_curl_connected(struct nwp_curl *request);
 /// The errno of the last failed connection attempt; 0 without one.
 int nwp_curl_errno(struct nwp_curl *request);
 /// What became of the server's certificate in a request that failed: 0 nothing is known against it, 1 it does not
