@@ -24,8 +24,10 @@ struct ExaminationState {
     var roundTrips: [IPAddress: Duration] = [:]
     /// The anchors whose HTTPS servers offer HTTP/3.
     var quicAnchors: Set<String> = []
-    /// What a packet socket saw of the queries that were sent again; `nil` without one.
-    var witness: WitnessResult?
+    /// What a packet socket saw of the queries that were sent again, and the hosts that it recorded; `nil` without one.
+    var witness: (result: WitnessResult, hosts: Set<IPAddress>)?
+    /// The local ports of those that got no answer, by the index of the query.
+    var silentPorts: [Int: Set<UInt16>] = [:]
     /// When packet filters were tested: a packet that is too large confirms the IPv6 neighbour (`ip6_rt_update_pmtu`).
     var filtersTested: Duration?
     /// The counter of the reverse path filter before those.

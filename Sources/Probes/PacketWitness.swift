@@ -4,39 +4,45 @@ package import Addressing
 
 /// What a packet socket saw of the traffic with some hosts, while it was open.
 package struct WitnessResult: Hashable, Sendable {
-    /// A host and what was sent to it, or came from it.
-    package struct Exchange: Hashable, Sendable {
+    /// One flow of TCP or UDP, as packets of it pass an interface.
+    package struct Flow: Hashable, Sendable {
         package var host: IPAddress
-        /// IPPROTO_ICMP (1, for both families), IPPROTO_TCP (6) or IPPROTO_UDP (17).
+        /// IPPROTO_TCP (6) or IPPROTO_UDP (17).
         package var transport: UInt8
-        /// The host's port; 0 of ICMP echo.
+        /// The host's port.
         package var port: UInt16
-
-        package init(_ host: IPAddress, _ transport: UInt8, port: UInt16) {
-            (self.host, self.transport, self.port) = (host, transport, port)
-        }
+        /// This machine's port.
+        package var ownPort: UInt16
+        /// The index of the interface.
+        package var interface: Int
     }
 
     /// What left this machine, behind all of its packet filters.
-    package var sent: Set<Exchange> = []
-    /// What arrived, before any of its packet filters.
-    package var returned: Set<Exchange> = []
-    /// Whether the socket could be made.
-    package var isOpen = false
+    package var sent: Set<Flow> = []
+    /// What arrived for this machine, before any of its packet filters.
+    package var returned: Set<Flow> = []
+    /// Whether the socket was open all the time, and nothing is missing.
+    package var isComplete = false
 }
 
-/// Records the traffic with some hosts on all interfaces; sends nothing.
+/// Records the flows with some hosts on all interfaces; sends nothing.
 ///
 /// A packet socket receives what is sent behind the output filters, and what arrives before the input filters, so that it
-/// shows whether it is this machine that drops packets. It needs CAP_NET_RAW.
+/// shows whether it is this machine that drops packets. A flow that becomes another one on its way out is recorded as that.
+/// It needs CAP_NET_RAW.
 package struct PacketWitness: Probe {
+    /// How many hosts are recorded at most.
+    package static let mostHosts = 16
+    /// Whoever else uses these hosts; more is not recorded.
+    static let mostFlows = 1024
+
     private let hosts: [IPAddress]
     private let limit: Duration
     package private(set) var result = WitnessResult()
 
-    /// At most sixteen hosts count.
+    /// The first hosts count.
     package init(_ hosts: [IPAddress], limit: Duration) {
-        self.hosts = Array(hosts.prefix(16))
+        self.hosts = Array(hosts.prefix(Self.mostHosts))
         self.limit = limit
     }
 
@@ -44,51 +50,59 @@ package struct PacketWitness: Probe {
         switch event {
         case .started: return [.open(.capture(CaptureProgram(hosts).code)), .timeout(after: limit)]
         case .opened:
-            result.isOpen = true
+            result.isComplete = true
             return []
         case .received(let packet, _):
+            if packet.hasGap { result.isComplete = false }
             record(packet)
             return []
-        case .failed(_, _, .open), .timedOut: return [.finish]
-        case .failed, .fault, .fired: return []
+        case .timedOut(let isDelayed):
+            if isDelayed { result.isComplete = false }
+            return [.finish]
+        case .failed:
+            result.isComplete = false
+            return [.finish]
+        case .fault, .fired: return []
         }
     }
 
     private mutating func record(_ packet: ReceivedPacket) {
-        let header = CapturedHeader(packet.bytes.span)
-        guard let header else { return }
-        let host = packet.isOutgoing ? header.destination : header.source
-        guard hosts.contains(host) else { return }
-        if header.transport == 1 {
-            guard packet.isOutgoing ? header.isEchoRequest : header.isEchoReply else { return }
+        guard let header = CapturedHeader(packet.bytes.span) else { return }
+        let flow = WitnessResult.Flow(
+            host: packet.isOutgoing ? header.destination : header.source,
+            transport: header.transport,
+            port: packet.isOutgoing ? header.destinationPort : header.sourcePort,
+            ownPort: packet.isOutgoing ? header.sourcePort : header.destinationPort,
+            interface: packet.interface
+        )
+        guard hosts.contains(flow.host) else { return }
+        guard result.sent.count + result.returned.count < Self.mostFlows else {
+            result.isComplete = false
+            return
         }
-        let port = packet.isOutgoing ? header.destinationPort : header.sourcePort
-        let exchange = WitnessResult.Exchange(host, header.transport, port: header.transport == 1 ? 0 : port)
-        if packet.isOutgoing { result.sent.insert(exchange) } else { result.returned.insert(exchange) }
+        if packet.isOutgoing { result.sent.insert(flow) } else { result.returned.insert(flow) }
     }
 }
 
-/// The beginning of an IPv4 or IPv6 packet with its ports, or the type of its ICMP message.
+/// The beginning of an IPv4 or IPv6 packet of TCP or UDP.
 struct CapturedHeader {
     let source: IPAddress
     let destination: IPAddress
-    /// As in ``WitnessResult/Exchange``.
+    /// As in ``WitnessResult/Flow``.
     let transport: UInt8
-    private(set) var sourcePort: UInt16 = 0
-    private(set) var destinationPort: UInt16 = 0
-    private(set) var isEchoRequest = false
-    private(set) var isEchoReply = false
+    let sourcePort: UInt16
+    let destinationPort: UInt16
 
     /// Reads a packet; any bytes are allowed.
+    /// - Returns: `nil` for other protocols, and for all fragments but the first.
     init?(_ bytes: Span<UInt8>) {
         guard bytes.count >= 20 else { return nil }
         let start: Int
-        let number: UInt8
         switch bytes[0] >> 4 {
         case 4:
             start = Int(bytes[0] & 0xF) * 4
-            number = bytes[9]
-            guard let source = IPAddress(bytes: bytes.extracting(12..<16)),
+            transport = bytes[9]
+            guard bytes[6] & 0x1F == 0, bytes[7] == 0, let source = IPAddress(bytes: bytes.extracting(12..<16)),
                 let destination = IPAddress(bytes: bytes.extracting(16..<20))
             else { return nil }
             (self.source, self.destination) = (source, destination)
@@ -96,21 +110,13 @@ struct CapturedHeader {
             guard bytes.count >= 40, let source = IPAddress(bytes: bytes.extracting(8..<24)),
                 let destination = IPAddress(bytes: bytes.extracting(24..<40))
             else { return nil }
-            (start, number) = (40, bytes[6])
+            (start, transport) = (40, bytes[6])
             (self.source, self.destination) = (source, destination)
         default: return nil
         }
-        transport = number == 58 ? 1 : number
-        guard start >= 20, bytes.count >= start + 4 else { return nil }
-        switch transport {
-        case 6, 17:
-            sourcePort = UInt16(bytes[start]) << 8 | UInt16(bytes[start + 1])
-            destinationPort = UInt16(bytes[start + 2]) << 8 | UInt16(bytes[start + 3])
-        case 1:
-            isEchoRequest = bytes[start] == (number == 1 ? 8 : 128)
-            isEchoReply = bytes[start] == (number == 1 ? 0 : 129)
-        default: return nil
-        }
+        guard transport == 6 || transport == 17, start >= 20, bytes.count >= start + 4 else { return nil }
+        sourcePort = UInt16(bytes[start]) << 8 | UInt16(bytes[start + 1])
+        destinationPort = UInt16(bytes[start + 2]) << 8 | UInt16(bytes[start + 3])
     }
 }
 
@@ -120,7 +126,7 @@ struct CaptureProgram {
 
     private static let (loadByte, loadWord, shiftRight, jumpIfEqual, end) = (0x30, 0x20, 0x74, 0x15, 0x06)
     /// How much of a packet is passed.
-    private static let length = 128
+    static let length = 128
 
     init(_ hosts: [IPAddress]) {
         let ipv4 = Self.comparisons(hosts.filter { $0.family == .ipv4 }, offsets: [12, 16])

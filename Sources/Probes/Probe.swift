@@ -83,6 +83,10 @@ package struct ReceivedPacket {
     package var age = Duration.zero
     /// Whether this machine sent it, where the socket shows both.
     package var isOutgoing = false
+    /// The interface that it passed, where the socket receives from all of them.
+    package var interface = 0
+    /// Whether packets before it are missing, because too many waited.
+    package var hasGap = false
     /// The sender's address, where the socket is not connected.
     package var source: [UInt8] = []
 }
@@ -111,4 +115,6 @@ public struct ProbeTraffic: Hashable, Sendable {
     public var bytesReceived = 0
     /// What this machine lacks for sending, so that nothing follows from missing replies, such as `no local port is left (EAGAIN)`.
     public var shortage: String?
+    /// The local ports of connected sockets that were open to the end and received nothing.
+    package var silentPorts: Set<UInt16> = []
 }

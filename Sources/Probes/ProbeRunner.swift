@@ -20,6 +20,8 @@ package final class ProbeRunner<Result>: Cancelable {
     private var sockets: [Int: ProbeSocket] = [:]
     private var timers: [Int: EventLoop.Timer] = [:]
     private(set) var traffic = ProbeTraffic()
+    /// The local ports of sockets that received nothing yet.
+    private var silentPorts: [Int: UInt16] = [:]
     private var isHandling = false
     private var queue: [ProbeEvent] = []
 
@@ -78,7 +80,9 @@ package final class ProbeRunner<Result>: Cancelable {
             send(bytes, number)
         case .resend(let bytes, let number): send(bytes, number)
         case .limitHops(let hops, let number): limitHops(hops, number)
-        case .close(let number): sockets.removeValue(forKey: number)?.close()
+        case .close(let number):
+            silentPorts[number] = nil
+            sockets.removeValue(forKey: number)?.close()
         case .schedule(let time, let number):
             replace(number, loop.schedule(at: time) { [weak self] in self?.fire(number) })
         case .timeout(let limit?):
@@ -94,6 +98,7 @@ package final class ProbeRunner<Result>: Cancelable {
         self.completion = nil
         release()
         traffic.bytesReceived = probe.bytesReceived
+        traffic.silentPorts = Set(silentPorts.values)
         completion(probe.result, traffic)
     }
 
@@ -116,6 +121,7 @@ package final class ProbeRunner<Result>: Cancelable {
         do throws(SocketFailure) {
             let socket = try ProbeSocket(kind, loop: loop)
             sockets[number] = socket
+            silentPorts[number] = socket.port
             if kind.isStream {
                 try socket.whenReady(.writable) { [weak self] _ in self?.connected(number) }
             } else {
@@ -131,6 +137,7 @@ package final class ProbeRunner<Result>: Cancelable {
         // Reading an ICMP error clears what is pending.
         let pending = socket.pendingError
         reportFaults(of: socket, number)
+        silentPorts[number] = nil
         if let error = pending { return fail(SocketFailure(error: error, step: .answer), number, .open) }
         do throws(SocketFailure) {
             try read(from: socket, number)
@@ -189,6 +196,7 @@ package final class ProbeRunner<Result>: Cancelable {
             guard let socket = sockets[number] else { return }
             do throws(SocketFailure) {
                 guard let packet = try socket.receive() else { return }
+                silentPorts[number] = nil
                 handle(.received(packet, socket: number))
             } catch {
                 return fail(error, number, .receive)

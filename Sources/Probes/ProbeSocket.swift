@@ -24,6 +24,8 @@ package enum ProbeSocketKind {
     case capture([UInt64])
 
     var isStream: Bool { if case .stream = self { true } else { false } }
+    /// How many bytes of a packet are read.
+    var capacity: Int { if case .capture = self { CaptureProgram.length } else { 65_536 } }
     var reportsFaults: Bool {
         switch self {
         case .stream(_, _, let options), .datagram(_, _, let options), .echo(_, _, let options): options.reportsFaults
@@ -153,6 +155,14 @@ final class ProbeSocket {
         try use(nwp_probe_limit_hops(descriptor.rawValue, rawFamily, Int32(limit)))
     }
 
+    /// The local port of a socket of TCP or UDP.
+    var port: UInt16? {
+        switch kind {
+        case .stream, .datagram: nwp_probe_port(descriptor.rawValue)
+        case .echo, .link, .capture: nil
+        }
+    }
+
     var state: SocketState { SocketState(isRaw: isRaw, retransmissions: kind.isStream ? retransmissions : 0) }
 
     deinit { close() }
@@ -226,8 +236,7 @@ final class ProbeSocket {
     func receive() throws(SocketFailure) -> ReceivedPacket? {
         var packet = ReceivedPacket(bytes: [])
         var result = 0
-        let capacity = 65_536
-        packet.bytes = unsafe [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
+        packet.bytes = unsafe [UInt8](unsafeUninitializedCapacity: kind.capacity) { buffer, count in
             let memory = UnsafeMutableRawBufferPointer(buffer)
             result = unsafe receive(into: memory, &packet)
             count = max(0, result)
@@ -239,9 +248,11 @@ final class ProbeSocket {
 
     private func receive(into buffer: UnsafeMutableRawBufferPointer, _ packet: inout ReceivedPacket) -> Int {
         if case .capture = kind {
-            var isOutgoing: Int32 = 0
-            let count = unsafe nwp_capture_receive(descriptor.rawValue, buffer.baseAddress, buffer.count, &isOutgoing)
-            packet.isOutgoing = isOutgoing != 0
+            var origin = nwp_capture_origin()
+            let count = unsafe nwp_capture_receive(descriptor.rawValue, buffer.baseAddress, buffer.count, &origin)
+            packet.isOutgoing = origin.is_outgoing != 0
+            packet.interface = Int(origin.interface)
+            packet.hasGap = origin.has_gap != 0
             return count
         }
         guard case .link(let link, let interface) = kind else {

@@ -1,26 +1,29 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-internal import Addressing
-
 /// Opens a TCP connection and closes it at once.
-struct TCPConnect: Probe {
+package struct TCPConnect: Probe {
     private let address: SocketAddress
     private let route: ProbeRoute
-    private(set) var result = ProbeResult(.failure(.timeout, detail: ""))
+    private let limit: Duration?
+    package private(set) var result = ProbeResult(.failure(.timeout, detail: ""))
 
-    init(to address: SocketAddress, route: ProbeRoute = ProbeRoute()) {
+    /// Without a `limit` it ends when the kernel gives up.
+    package init(to address: SocketAddress, route: ProbeRoute = ProbeRoute(), limit: Duration? = nil) {
         self.address = address
         self.route = route
+        self.limit = limit
     }
 
-    mutating func handle(_ event: ProbeEvent, at now: ProbeTime) -> [ProbeAction] {
+    package mutating func handle(_ event: ProbeEvent, at now: ProbeTime) -> [ProbeAction] {
         switch event {
-        case .started: return [.open(.stream(to: address, route))]
+        case .started: return (limit.map { [.timeout(after: $0)] } ?? []) + [.open(.stream(to: address, route))]
         case .opened(_, let state):
             result = ProbeResult(.success)
             result.retransmissions = state.retransmissions
         case .failed(let failure, _, _): result = ProbeResult(FailureClassifier.outcome(of: failure, route: route))
-        case .received, .fault, .fired, .timedOut: return []
+        case .timedOut(isDelayed: true): result = ProbeResult(.notAssessed(advice: SchedulingDelay.text))
+        case .timedOut: break
+        case .received, .fault, .fired: return []
         }
         return [.finish]
     }

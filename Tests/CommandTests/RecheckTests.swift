@@ -78,6 +78,35 @@ import Testing
         try Command.run(["nsenter", "--net=\(Namespace.current.path)", "nft", "-f", "-"], input: text)
     }
 
+    @Test(.inNamespace) func `IPsec policies for packets that leave are counted`() throws {
+        #expect(try SecurityPolicies.outputCount() == 0)
+        for direction in ["out", "in"] {
+            try Command.run([
+                "nsenter", "--net=\(Namespace.current.path)", "ip", "xfrm", "policy", "add", "src", "192.0.2.0/24",
+                "dst",
+                "203.0.113.0/24", "dir", direction, "action", "allow",
+            ])
+        }
+        #expect(try SecurityPolicies.outputCount() == 1)
+    }
+
+    @Test(
+        .inNamespace,
+        arguments: [
+            ("", false), ("chain c { type filter hook output priority 0; tcp dport 25 drop; }", false),
+            ("chain c { type nat hook output priority 0; tcp dport 80 redirect to :8080; }", true),
+            ("chain c { type nat hook output priority 0; tcp dport 80 dnat ip to 192.0.2.7; }", true),
+            ("chain c { type filter hook output priority 0; ip daddr set 192.0.2.7; }", true),
+            ("chain c { type nat hook postrouting priority 0; masquerade; }", false),
+        ] as [(String, Bool)]
+    )
+    func `rules by which packets leave with another destination are found`(chain: String, expected: Bool) throws {
+        let text = "table inet t {\n\(chain)\n}\n"
+        try Command.run(["nsenter", "--net=\(Namespace.current.path)", "nft", "-f", "-"], input: text)
+        let filter = try #require(LiveKernel().packetFilter(after: nil))
+        #expect(filter.mayLeadElsewhere(.ipv4) == expected)
+    }
+
     @Test(.inNamespace) func `chains that packets to this machine pass are read, idle ones and others are not`() throws
     {
         let text = """

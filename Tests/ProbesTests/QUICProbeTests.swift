@@ -64,16 +64,6 @@ import Testing
         #expect(try #require(Self.head(long)).destinationPort == 443)
     }
 
-    @Test func `echo requests and replies of both families are told apart`() throws {
-        for (number, request, reply) in [(UInt8(1), UInt8(8), UInt8(0)), (58, 128, 129)] {
-            let host = number == 1 ? Self.host : Self.host6
-            let sent = try #require(Self.head(Self.packet(host, host, number, [request, 0, 0, 0])))
-            let returned = try #require(Self.head(Self.packet(host, host, number, [reply, 0, 0, 0])))
-            #expect(sent.isEchoRequest && !sent.isEchoReply && sent.transport == 1)
-            #expect(returned.isEchoReply && !returned.isEchoRequest)
-        }
-    }
-
     @Test func `what is cut, or no packet of IP, is none`() {
         let whole = Self.packet(Self.other, Self.host, 6, Self.ports)
         for count in 0..<24 { #expect(Self.head(Array(whole.prefix(count))) == nil) }
@@ -82,6 +72,35 @@ import Testing
         var short = whole
         short[0] = 0x44
         #expect(Self.head(short) == nil)
+        var fragment = whole
+        fragment[7] = 1
+        #expect(Self.head(fragment) == nil)
+        #expect(Self.head(Self.packet(Self.other, Self.host, 1, Self.ports)) == nil)
+    }
+
+    private static func event(_ source: IPAddress, _ hasGap: Bool = false, port: Int = 1) -> ProbeEvent {
+        var packet = ReceivedPacket(
+            bytes: Self.packet(source, Self.other, 6, [1, 0xBB, UInt8(port >> 8), UInt8(port & 0xFF)])
+        )
+        packet.hasGap = hasGap
+        packet.interface = 2
+        return .received(packet, socket: 0)
+    }
+
+    @Test func `nothing follows from a record with gaps, of a machine that is too busy, or of too many flows`() {
+        let time = ProbeTime(boot: .zero, wall: 0)
+        func record(_ events: [ProbeEvent]) -> WitnessResult {
+            var witness = PacketWitness([Self.host], limit: .seconds(1))
+            for event in [.opened(socket: 0, SocketState())] + events { _ = witness.handle(event, at: time) }
+            return witness.result
+        }
+        let one = record([Self.event(Self.host), Self.event(Self.host6), .timedOut(isDelayed: false)])
+        #expect(one.isComplete && one.sent.isEmpty)
+        #expect(one.returned == [.init(host: Self.host, transport: 6, port: 443, ownPort: 1, interface: 2)])
+        #expect(!record([Self.event(Self.host, true)]).isComplete)
+        #expect(!record([.timedOut(isDelayed: true)]).isComplete)
+        let many = record((0..<PacketWitness.mostFlows + 1).map { Self.event(Self.host, port: $0) })
+        #expect(!many.isComplete && many.returned.count == PacketWitness.mostFlows)
     }
 
     /// Runs a classic BPF program, as far as these use it.
@@ -126,43 +145,55 @@ import Testing
 }
 
 @Suite(.inNamespace) struct PacketWitnessTests {
-    /// Sends one echo request while a witness runs.
-    private static func watch(_ network: ProbeNetwork, _ address: String) async throws -> (Bool, WitnessResult) {
+    private static let port: UInt16 = 7007
+
+    /// Sends datagrams that are sent back while a witness runs, and returns the local port if none came.
+    private static func run(_ network: ProbeNetwork, _ address: String) async throws -> (WitnessResult, Set<UInt16>) {
         let host = ScopedAddress(try #require(IPAddress(address)))
         var seen: WitnessResult?
-        var answered: Bool?
-        let witness = ProbeRunner(PacketWitness([host.address], limit: .milliseconds(800)), loop: network.loop) {
+        var ports: Set<UInt16>?
+        let witness = ProbeRunner(PacketWitness([host.address], limit: .milliseconds(500)), loop: network.loop) {
             result,
             _ in
             seen = result
         }
-        let train = PacketTrain(.echo, to: host, count: 2, pace: .milliseconds(20), timeout: .milliseconds(300))
-        let probe = ProbeRunner(train, loop: network.loop) { result, _ in answered = result.received > 0 }
-        await network.loop.eventually { seen != nil && answered != nil }
+        let kind = TrainKind.datagram(port: port)
+        let train = PacketTrain(kind, to: host, count: 2, pace: .milliseconds(20), timeout: .milliseconds(600))
+        let probe = ProbeRunner(train, loop: network.loop) { ports = $1.silentPorts }
+        await network.loop.eventually { seen != nil && ports != nil }
         withExtendedLifetime((witness, probe)) {}
-        let result: WitnessResult = try #require(seen)
-        return (answered == true, result)
+        return (try #require(seen), try #require(ports))
     }
 
     @Test(arguments: [ProbeNetwork.peer4, ProbeNetwork.peer6], ["", "input", "output"])
-    func `it shows what this machine drops on its way in, and what never leaves`(
+    func `it shows what this machine drops of what arrives, and what never leaves`(
         address: String,
         hook: String
     ) async throws {
         let network = try ProbeNetwork()
-        if !hook.isEmpty {
-            let kinds = hook == "input" ? ["echo-reply", "echo-reply"] : ["echo-request", "echo-request"]
-            try ProbeNetwork.filter(
-                network.near,
-                hook: hook,
-                ["icmp type \(kinds[0]) drop", "icmpv6 type \(kinds[1]) drop"]
-            )
+        let server = try network.servePython(
+            """
+            import socket
+            s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+            s.bind(("::", \(Self.port)))
+            while True:
+                data, peer = s.recvfrom(2048)
+                s.sendto(data, peer)
+            """
+        )
+        defer { withExtendedLifetime(server) {} }
+        try await network.loop.eventually("the server") {
+            try network.far.run("ss -Hlun sport = :\(Self.port)").contains(":\(Self.port)")
         }
-        let (isAnswered, seen) = try await Self.watch(network, address)
-        let echo = WitnessResult.Exchange(try #require(IPAddress(address)), 1, port: 0)
-        #expect(seen.isOpen && isAnswered == hook.isEmpty)
-        #expect(seen.sent == (hook == "output" ? [] : [echo]))
-        #expect(seen.returned == (hook == "output" ? [] : [echo]))
+        if !hook.isEmpty {
+            let direction = hook == "input" ? "sport" : "dport"
+            try ProbeNetwork.filter(network.near, hook: hook, ["udp \(direction) \(Self.port) drop"])
+        }
+        let (seen, ports) = try await Self.run(network, address)
+        #expect(seen.isComplete && seen.sent.isEmpty == (hook == "output") && seen.returned == seen.sent)
+        #expect(ports.isEmpty == hook.isEmpty)
+        if hook == "input" { #expect(Set(seen.sent.map(\.ownPort)) == ports) }
+        #expect(seen.sent.allSatisfy { $0.port == Self.port && $0.transport == 17 && $0.interface > 1 })
     }
 
     @Test func `a QUIC server is answered for by its list of versions, a closed port by ICMP, a filter by nothing`()

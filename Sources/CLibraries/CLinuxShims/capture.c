@@ -23,13 +23,19 @@ int nwp_capture_open(const uint64_t *program, int count) {
     return code;
 }
 
-long nwp_capture_receive(int descriptor, void *buffer, size_t capacity, int *is_outgoing) {
+long nwp_capture_receive(int descriptor, void *buffer, size_t capacity, struct nwp_capture_origin *origin) {
     struct sockaddr_ll address = {0};
     socklen_t size = sizeof address;
     ssize_t length;
     do {
         length = recvfrom(descriptor, buffer, capacity, MSG_DONTWAIT, (struct sockaddr *)&address, &size);
     } while (length < 0 && errno == EINTR);
-    *is_outgoing = address.sll_pkttype == PACKET_OUTGOING;
-    return length < 0 ? -errno : length;
+    if (length < 0) return -errno;
+    origin->interface = (uint32_t)address.sll_ifindex;
+    origin->is_outgoing = address.sll_pkttype == PACKET_OUTGOING;
+    // Reading resets it. What is dropped is dropped while others wait, of which one is read later.
+    struct tpacket_stats statistics = {0};
+    size = sizeof statistics;
+    origin->has_gap = getsockopt(descriptor, SOL_PACKET, PACKET_STATISTICS, &statistics, &size) || statistics.tp_drops;
+    return origin->is_outgoing || address.sll_pkttype == PACKET_HOST || origin->has_gap ? length : 0;
 }

@@ -58,6 +58,13 @@ int nwp_probe_connect(int descriptor, const uint8_t *address, size_t length, uin
     return code < 0 ? -errno : 0;
 }
 
+uint16_t nwp_probe_port(int descriptor) {
+    struct sockaddr_in6 own = {0};
+    socklen_t size = sizeof own;
+    // The port of `struct sockaddr_in` is where it is in `struct sockaddr_in6`.
+    return getsockname(descriptor, (struct sockaddr *)&own, &size) ? 0 : ntohs(own.sin6_port);
+}
+
 int nwp_probe_bind(int descriptor, const uint8_t *address, size_t length) {
     struct sockaddr_in in = {.sin_family = AF_INET};
     struct sockaddr_in6 in6 = {.sin6_family = AF_INET6};

@@ -62,10 +62,6 @@ package struct QueryEvidence: Hashable, Sendable {
     package var flows = 0
     /// How many of them got an answer.
     package var answered = 0
-    /// Whether a packet socket saw the packets leave; `nil` without one.
-    package var isSent: Bool?
-    /// Whether a packet socket saw anything come back.
-    package var isReturned: Bool?
     package var obstacle: LocalObstacle?
 
     package init(_ target: Target, _ address: IPAddress, _ kind: QueryProtocol) {

@@ -22,7 +22,11 @@ extension Check {
 extension ExaminationState {
     /// How long a flow is waited for: the SYN is sent again after a second.
     private static let timeout = Duration.milliseconds(1300)
+    /// No socket closes while the packet socket is open: what comes later has nowhere to go.
+    private static let recording = Duration.milliseconds(1200)
     private static let (mostFlows, fewFlows) = (6, 2)
+    /// How many flows all queries have together.
+    private static let allFlows = 64
 
     fileprivate mutating func recheck() {
         for index in evidence.sending.indices where evidence.sending[index].route.value == .missing {
@@ -32,14 +36,20 @@ extension ExaminationState {
         guard !evidence.queries.isEmpty else { return }
         findObstacles()
         let open = evidence.queries.indices.filter { evidence.queries[$0].obstacle == nil }
-        let silent = open.filter { isSilent(evidence.queries[$0]) }
+        let found = open.filter { isSilent(evidence.queries[$0]) }
+        // Of anchors there may be many.
+        let silent =
+            found.filter { !evidence.queries[$0].isAboutAnchor } + found.filter { evidence.queries[$0].isAboutAnchor }
         guard !silent.isEmpty else { return }
-        let hosts = Set(silent.map { evidence.queries[$0].address }).sorted()
+        var seen: Set<IPAddress> = []
+        let hosts = silent.map { evidence.queries[$0].address }.filter { seen.insert($0).inserted }
+            .prefix(PacketWitness.mostHosts)
         reversePathDrops = InputObstacle.reversePathDrops()
-        run(.local, PacketWitness(hosts, limit: Self.timeout)) { state, result, _ in
-            if result.isOpen { state.witness = result }
+        run(.local, PacketWitness(Array(hosts), limit: Self.recording)) { state, result, _ in
+            state.witness = (result, Set(hosts))
         }
-        for index in silent { tryFlows(index) }
+        let most = max(1, Self.allFlows / silent.count)
+        for index in silent.prefix(Self.allFlows) { tryFlows(index, most) }
     }
 
     /// Why there should be a route of a family: what the network offers, or a lasting address where the other family leaves.
@@ -175,14 +185,14 @@ extension ExaminationState {
 
     // MARK: - Further flows
 
-    private mutating func tryFlows(_ index: Int) {
+    private mutating func tryFlows(_ index: Int, _ most: Int) {
         let query = evidence.queries[index]
         let isAlive = evidence.reach.first { $0.family == query.address.family }?.isAlive != false
-        let count = isAlive ? Self.mostFlows : Self.fewFlows
+        let count = min(isAlive ? Self.mostFlows : Self.fewFlows, most)
         switch query.kind {
         case .tcp(let port): for _ in 0..<count { connect(index, port) }
         case .udp(let port) where query.target == .nameServer:
-            for _ in 0..<(isAlive ? 3 : Self.fewFlows) { queryNames(index, port) }
+            for _ in 0..<min(count, 3) { queryNames(index, port) }
         case .udp(let port): for _ in 0..<count { sendDatagrams(index, port) }
         case .echo: break
         }
@@ -190,15 +200,10 @@ extension ExaminationState {
 
     private mutating func connect(_ index: Int, _ port: UInt16) {
         let query = evidence.queries[index]
-        let definition = ProbeDefinition(
-            name: "recheck",
-            method: .tcp,
-            target: .host(.address(scoped(query)), port: port),
-            timeout: Self.timeout
-        )
-        attempt(.transport, definition) { state, result in
+        let probe = TCPConnect(to: SocketAddress(scoped(query), port: port), limit: Self.timeout)
+        run(.transport, probe) { state, result, traffic in
             guard result.isAssessed else { return }
-            state.evidence.queries[index].flows += 1
+            state.record(traffic, index)
             let isRefused = result.reason == .refused
             guard result.isSuccess || isRefused else { return }
             state.evidence.queries[index].answered += 1
@@ -215,13 +220,26 @@ extension ExaminationState {
         }
     }
 
+    /// Records a flow, and its port unless nothing was sent or anything came back.
+    private mutating func record(_ traffic: ProbeTraffic, _ index: Int) {
+        evidence.queries[index].flows += 1
+        guard traffic.packets == 0 || traffic.refused < traffic.packets else { return }
+        silentPorts[index, default: []].formUnion(traffic.silentPorts)
+    }
+
     private mutating func sendDatagrams(_ index: Int, _ port: UInt16) {
         let query = evidence.queries[index]
         let pace = Duration.milliseconds(100)
-        let train = PacketTrain(.datagram(port: port), to: scoped(query), count: 2, pace: pace, timeout: .seconds(1))
-        send(.transport, train) { state, result, _ in
+        let train = PacketTrain(
+            .datagram(port: port),
+            to: scoped(query),
+            count: 2,
+            pace: pace,
+            timeout: Self.timeout - pace
+        )
+        send(.transport, train) { state, result, traffic in
             guard result.advice == nil else { return }
-            state.evidence.queries[index].flows += 1
+            state.record(traffic, index)
             guard result.received > 0 else { return }
             state.evidence.queries[index].answered += 1
             state.change(query) { $0.datagrams = .known(true) }
@@ -235,7 +253,7 @@ extension ExaminationState {
         let probe = DNSServerProbe(server, plan.questions.map(\.question), limit: Self.timeout)
         run(.dns, probe, family: query.address.isLoopback ? nil : query.address.family) { state, result, traffic in
             guard !result.isUnreachable, !result.isDelayed, traffic.shortage == nil else { return }
-            state.evidence.queries[index].flows += 1
+            state.record(traffic, index)
             guard result.replies.contains(where: { $0 != .silent }) else { return }
             state.evidence.queries[index].answered += 1
             state.change(server: query.address) { if $0.isAlive == false { plan.fill(&$0, from: result, nil) } }
@@ -245,39 +263,66 @@ extension ExaminationState {
     // MARK: - What was seen
 
     fileprivate mutating func applyWitness() {
-        guard let witness else { return }
+        guard let witness, witness.result.isComplete else { return }
         let drops = InputObstacle.reversePathDrops() - reversePathDrops
+        // Packets of a policy leave as others.
+        let hasPolicies = (try? SecurityPolicies.outputCount()).map { $0 > 0 } ?? true
+        let filter = kernel.packetFilter(after: nil)
         for index in evidence.queries.indices where evidence.queries[index].obstacle == nil {
             let query = evidence.queries[index]
-            let exchange = WitnessResult.Exchange(query)
-            guard query.answered == 0, isSilent(query) else { continue }
-            evidence.queries[index].isSent = witness.sent.contains(exchange)
-            evidence.queries[index].isReturned = witness.returned.contains(exchange)
-            if witness.returned.contains(exchange) {
-                block(index, InputObstacle.find(query.address.family, reversePathDrops: drops))
-            } else if !witness.sent.contains(exchange), isResolved(query) {
+            guard query.answered == 0, isSilent(query), let ports = silentPorts[index], !ports.isEmpty,
+                witness.hosts.contains(query.address), let link = outputLink(query.address)
+            else { continue }
+            let family = query.address.family
+            let returned = witness.result.returned.filter { flow in
+                query.isAbout(flow) && ports.contains(flow.ownPort) && !isPort(flow.interface)
+            }
+            if !returned.isEmpty {
+                block(index, InputObstacle.find(family, reversePathDrops: drops))
+            } else if !hasPolicies, let filter, !filter.mayLeadElsewhere(family),
+                !witness.result.sent.contains(where: query.isAbout), isSending(query, by: link)
+            {
                 let hint = "`nft list ruleset`, `tc filter show`: check what is sent"
                 block(index, LocalObstacle(.outputFilter, "a packet filter of this machine", hint: hint))
             }
         }
     }
 
-    /// Whether the kernel knows the hardware address of the next hop, without which packets wait.
-    private func isResolved(_ query: QueryEvidence) -> Bool {
-        guard case .success(let answer) = kernel.lookup(RouteQuery(query.address, kind: .decision)),
-            let nexthop = answer.nexthops.first, let link = facts.link(nexthop.index), link.sender != nil
+    /// The interface that packets leave by; `nil` for this machine's own addresses.
+    private func outputLink(_ address: IPAddress) -> Link? {
+        guard !address.isLoopback, case .success(let answer) = kernel.lookup(RouteQuery(address, kind: .decision)),
+            answer.type == .unicast, let nexthop = answer.nexthops.first
+        else { return nil }
+        return facts.link(nexthop.index)
+    }
+
+    /// Whether an interface is a port of a bridge, bond or team, which may drop what arrives there.
+    private func isPort(_ index: Int) -> Bool {
+        guard let link = try? kernel.link(index: index), let master = link.master else { return false }
+        return (try? kernel.link(index: master))?.vrfTable == nil
+    }
+
+    /// Whether the kernel knows the hardware address of the next hop, without which packets wait, and other packets leave.
+    private func isSending(_ query: QueryEvidence, by link: Link) -> Bool {
+        guard link.sender != nil,
+            case .success(let answer) = kernel.lookup(RouteQuery(query.address, kind: .decision)),
+            let nexthop = answer.nexthops.first, nexthop.index == link.index,
+            let entry = (try? kernel.neighbor(nexthop.gateway ?? query.address, index: nexthop.index)) ?? nil,
+            [.reachable, .stale, .delay, .probe, .permanent].contains(entry.state)
         else { return false }
-        let entry = try? kernel.neighbor(nexthop.gateway ?? query.address, index: nexthop.index)
-        return entry.map { [.reachable, .stale, .delay, .probe, .permanent].contains($0.state) } ?? false
+        let routers = evidence.gateways.filter { $0.interface == link.name }
+        return routers.contains { $0.isAnswering || $0.hardwareAddresses.value?.isEmpty == false }
+            || evidence.reach.contains { $0.family == query.address.family && $0.isAlive == true }
+            || witness?.result.sent.contains { $0.interface == link.index } == true
     }
 }
 
-extension WitnessResult.Exchange {
-    init(_ query: QueryEvidence) {
-        switch query.kind {
-        case .echo: self.init(query.address, 1, port: 0)
-        case .tcp(let port): self.init(query.address, 6, port: port)
-        case .udp(let port): self.init(query.address, 17, port: port)
-        }
+extension QueryEvidence {
+    fileprivate var isAboutAnchor: Bool { if case .anchor = target { true } else { false } }
+
+    /// Whether a flow goes where the query does.
+    fileprivate func isAbout(_ flow: WitnessResult.Flow) -> Bool {
+        guard flow.host == address, let transport = Transport(kind) else { return false }
+        return flow.transport == transport.number && flow.port == transport.port
     }
 }

@@ -22,6 +22,7 @@ enum LegacyTables {
                 rules.add(effects(of: OutputTest.keptHeader(family)), family)
                 continue
             }
+            if names.contains("nat") { rules.add(.translate, family) }
             for name in names {
                 var table: Table?
                 for _ in 0..<mostReadings where table == nil { table = Table(name, family) }
@@ -33,7 +34,7 @@ enum LegacyTables {
     }
 
     private static func effects(of kept: KeptHeader) -> FilterEffects {
-        var effects: FilterEffects = []
+        var effects = FilterEffects.translate
         if !kept.contains(.dontFragment) { effects.insert(.release) }
         if !kept.contains(.hopLimit) { effects.insert(.writeHopLimit) }
         return effects

@@ -19,6 +19,8 @@ public struct FilterEffects: OptionSet, Hashable, Sendable {
     public static let matchLength = FilterEffects(rawValue: 4)
     /// What becomes of a connection depends on its TCP options, which one that is tried lacks.
     public static let matchOptions = FilterEffects(rawValue: 8)
+    /// A packet leaves with another address or port than its program gave it.
+    package static let translate = FilterEffects(rawValue: 16)
 }
 
 /// The chains of nf_tables that outgoing packets of this machine pass; those of iptables-nft are among them.
@@ -72,6 +74,11 @@ public struct PacketFilter: Hashable, Sendable {
         !(effects[family] ?? []).union(legacyEffects[family] ?? []).isDisjoint(with: effect)
     }
 
+    /// Whether packets of a family may leave with another destination than their programs gave them, or not themselves.
+    package func mayLeadElsewhere(_ family: AddressFamily) -> Bool {
+        redirects || may(.translate, family) || may(.release, family)
+    }
+
     /// Whether a packet that is bound to an interface may be refused where others are not: one that is led to this machine
     /// itself leaves by the loopback interface, which the hook postrouting sees.
     public var mayRefuseBoundOnly: Bool { redirects && chains.contains(where: \.isPostrouting) }
@@ -84,7 +91,7 @@ public struct PacketFilter: Hashable, Sendable {
 
     /// What stands for rules that could not be read: nothing may be tried.
     static let unreadable: PacketFilter = {
-        let all = FilterEffects([.release, .writeHopLimit])
+        let all = FilterEffects([.release, .writeHopLimit, .translate])
         return PacketFilter(generation: 0, chains: [], effects: [.ipv4: all, .ipv6: all])
     }()
 
