@@ -308,7 +308,6 @@ public final class Examination: Cancelable {
     /// them; and of those that seemed silent, since a neighbour that answered the kernel meanwhile is there.
     private func readNeighbors(after duration: Duration) {
         guard !state.order.isOffline, duration >= .seconds(1) else { return }
-        let sinceTest = state.filtersTested.map { loop.clock.boot - $0 } ?? .zero
         for (index, gateway) in state.evidence.gateways.enumerated() {
             let owners = gateway.hardwareAddresses.value
             guard owners?.isEmpty ?? true,
@@ -317,7 +316,7 @@ public final class Examination: Cancelable {
             else { continue }
             switch entry.state {
             case .reachable
-            where entry.confirmed.map { $0 <= duration && $0 >= sinceTest } == true
+            where entry.confirmed.map { $0 <= duration } == true
                 || owners == nil && isAnswering(gateway):
                 let owner = HardwareAddress(entry.hardwareAddress).map { Set([$0.description]) } ?? []
                 state.evidence.gateways[index].hardwareAddresses = .known(owner)

@@ -28,8 +28,6 @@ struct ExaminationState {
     var witness: (result: WitnessResult, hosts: Set<IPAddress>)?
     /// The local ports of those that got no answer, by the index of the query.
     var silentPorts: [Int: Set<UInt16>] = [:]
-    /// When packet filters were tested: a packet that is too large confirms the IPv6 neighbour (`ip6_rt_update_pmtu`).
-    var filtersTested: Duration?
     /// The counter of the reverse path filter before those.
     var reversePathDrops = 0
     /// The addresses of the hosts of a load test, and how many names are still looked up.

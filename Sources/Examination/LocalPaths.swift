@@ -8,7 +8,7 @@ internal import Netlink
 internal import PathEngine
 internal import PathModel
 
-/// What this machine does with packets to an address, as `nwpath why` shows it, and with those to a port.
+/// What this machine does with packets to an address, as `nwpath why` shows it, and its packet filters with those to a port.
 ///
 /// It sends nothing that leaves the machine.
 struct LocalPaths {
@@ -28,28 +28,22 @@ struct LocalPaths {
         )
         table = KernelTable(kernel)
         links = facts.classifier.state.links
-        explainer = Explainer(facts, table: table)
+        explainer = Explainer(facts, table: table, transport: nil)
     }
 
     /// What keeps packets of a kind from leaving; `nil` where nothing is known to.
     ///
     /// A link, a carrier or a neighbour that does not work has rules of its own.
-    func obstacle(
-        to address: ScopedAddress,
-        _ kind: QueryProtocol,
-        testsFilters: Bool = true
-    ) -> LocalObstacle? {
+    func obstacle(to address: ScopedAddress, _ kind: QueryProtocol) -> LocalObstacle? {
         let explanation = explainer.explain(address.address, by: address.scope)
         if let step = explanation.broken, let fault = step.fault {
             switch step.element {
             case .rule, .table, .route, .nexthop, .source:
                 return LocalObstacle(.path(step.element), fault, hint: step.hint)
-            // It is about TCP port 443.
-            case .firewall: break
-            case .link, .carrier, .neighbour, .dns: return nil
+            case .link, .carrier, .firewall, .neighbour, .dns: return nil
             }
         }
-        guard testsFilters, let transport = Transport(kind),
+        guard let transport = Transport(kind),
             let link = links.values.first(where: { $0.name == explanation.interface })
         else { return nil }
         let answer = table.output(of: transport, from: nil, to: address.address, by: link.index)

@@ -162,6 +162,19 @@ import Testing
         #expect(try !namespace.run("ip route get 203.0.113.9").contains("mtu"), "no path MTU is left behind")
     }
 
+    @Test(arguments: [Transport.https, .quic])
+    func `what is tried confirms no neighbour, which may be gone (S55)`(transport: Transport) async throws {
+        for gateway in ["10.1.0.1", "2001:db8:1::1"] { try namespace.run("ping -c1 -W5 \(gateway)") }
+        let kernel = try LiveKernel()
+        let index = try #require(try kernel.link(named: "v0")).index
+        await namespace.loop.sleep(for: .milliseconds(1200))
+        #expect(try verdicts(transport) == [.open, .open])
+        for gateway in ["10.1.0.1", "2001:db8:1::1"] {
+            let confirmed = try #require(try kernel.neighbor(.of(gateway), index: index)?.confirmed)
+            #expect(confirmed >= .seconds(1), "\(gateway)")
+        }
+    }
+
     @Test func `a kill switch that lets the local network and multicast pass closes both families (S55)`() throws {
         try count()
         try filter(

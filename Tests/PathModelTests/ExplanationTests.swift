@@ -268,6 +268,17 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
         #expect(explanation.text(.firewall) == "unknown without a test packet")
     }
 
+    @Test func `packet filters are tested for the port that is meant, or for none`() throws {
+        var world = ExplanationWorld()
+        #expect(try world.host("198.51.100.9").text(.firewall) == "TCP and UDP port 443 are allowed")
+        let named = try world.host("198.51.100.9", transport: Transport(number: 6, port: 22))
+        #expect(named.text(.firewall) == "TCP port 22 is allowed")
+        world.world.table.output = .refused(.ipsecPolicy)
+        #expect(try world.host("198.51.100.9").broken?.element == .firewall)
+        let untested = try world.host("198.51.100.9", transport: nil)
+        #expect(untested.text(.firewall) == "not tested" && untested.broken == nil && untested.doubtful == nil)
+    }
+
     @Test func `each element is told in one line`() throws {
         var world = ExplanationWorld()
         let hardware: [UInt8] = [2, 0, 0, 0, 0, 0x1F]

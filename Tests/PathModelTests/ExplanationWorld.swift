@@ -65,10 +65,12 @@ struct ExplanationWorld {
         )
     }
 
-    private var explainer: Explainer<FakeTable> {
+    private var explainer: Explainer<FakeTable> { explainer(.https) }
+
+    private func explainer(_ transport: Transport?) -> Explainer<FakeTable> {
         var table = world.table
         table.state = world.state
-        return Explainer(facts, table: table)
+        return Explainer(facts, table: table, transport: transport)
     }
 
     func internet(_ family: AddressFamily = .ipv4, names: NameQuestion = .general) throws -> Explanation {
@@ -78,8 +80,13 @@ struct ExplanationWorld {
     /// Whether there is anything to explain.
     func canExplain(_ family: AddressFamily) -> Bool { explainer.explainInternet(family) != nil }
 
-    func host(_ address: String, by interface: String? = nil, names: NameQuestion = .unneeded) throws -> Explanation {
-        explainer.explain(try #require(IPAddress(address)), by: interface, names: names)
+    func host(
+        _ address: String,
+        by interface: String? = nil,
+        names: NameQuestion = .unneeded,
+        transport: Transport? = .https
+    ) throws -> Explanation {
+        explainer(transport).explain(try #require(IPAddress(address)), by: interface, names: names)
     }
 }
 

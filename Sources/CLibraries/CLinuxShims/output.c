@@ -132,14 +132,22 @@ static size_t write_header(uint8_t *bytes, int descriptor, int protocol, const t
     return length;
 }
 
+// Connects a socket to nothing, which unbinds it too. Returns 0, or -1.
+static int leave_peer(int descriptor, int interface) {
+    struct sockaddr none = {.sa_family = AF_UNSPEC};
+    if (connect(descriptor, &none, sizeof none)) return -1;
+    return setsockopt(descriptor, SOL_SOCKET, SO_BINDTOIFINDEX, &interface, sizeof interface);
+}
+
 // Sends a packet that is larger than the MTU and must not be fragmented: after all hooks the kernel drops it (EMSGSIZE).
 //
 // It is queued (MSG_MORE) while the socket may fragment, else it would be refused before the hooks; MSG_PROBE lets a queued
 // packet go without another check of its size. IP_PMTUDISC_PROBE compares with the MTU of the interface, whatever the
-// route has. A socket that is bound to nothing is connected to another address before the packet goes: the kernel would hold
-// its own ICMP error for one about the path to the first.
+// route has. Before the packet goes the socket is connected to another address, or to none where it is bound: the kernel would
+// hold its own ICMP error for one about the path to the first, and of IPv6 for a confirmation of the neighbour
+// (__ip6_rt_update_pmtu), so that a router that is gone stays reachable.
 static int send_oversized(int descriptor, int protocol, const target_t *target, socklen_t length, uint16_t port, int is_raw,
-                          int is_bound) {
+                          int bound) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     enum { msg_probe = 0x10 };
     int family = target->any.sa_family, level = family == AF_INET ? IPPROTO_IP : IPPROTO_IPV6;
@@ -158,7 +166,7 @@ static int send_oversized(int descriptor, int protocol, const target_t *target, 
     if (setsockopt(descriptor, level, option, &fragments, sizeof fragments) ||
         sendmsg(descriptor, &message, MSG_DONTWAIT | MSG_MORE) < 0 ||
         setsockopt(descriptor, level, option, &never, sizeof never) ||
-        (!is_bound && connect(descriptor, &loopback.any, size)))
+        (bound ? leave_peer(descriptor, bound) : connect(descriptor, &loopback.any, size)))
         // What is queued is dropped with the socket.
         return NWP_OUTPUT_UNKNOWN;
     if (sendto(descriptor, "", 0, MSG_DONTWAIT | msg_probe, &target->any, length) >= 0) return NWP_OUTPUT_RELEASED;
@@ -166,7 +174,7 @@ static int send_oversized(int descriptor, int protocol, const target_t *target, 
     if (errno == EPERM) return NWP_OUTPUT_FILTER;
     // Another error comes from the route of a marked packet, which without the bound interface may be another one.
     int is_refused = errno == EINVAL || errno == EACCES || errno == EHOSTUNREACH || errno == ENETUNREACH;
-    return is_refused && !is_bound ? NWP_OUTPUT_FILTER : NWP_OUTPUT_UNKNOWN;
+    return is_refused && !bound ? NWP_OUTPUT_FILTER : NWP_OUTPUT_UNKNOWN;
 }
 
 int nwp_test_output(int protocol, const uint8_t *address, int length, uint16_t port, uint32_t interface, int sends) {
@@ -182,7 +190,7 @@ int nwp_test_output(int protocol, const uint8_t *address, int length, uint16_t p
     if (!interface || !setsockopt(descriptor, SOL_SOCKET, SO_BINDTOIFINDEX, &index, sizeof index)) {
         if (connect(descriptor, &target.any, size)) verdict = errno == EPERM ? NWP_OUTPUT_POLICY : NWP_OUTPUT_UNKNOWN;
         else if (sends && is_too_large(descriptor, interface))
-            verdict = send_oversized(descriptor, protocol, &target, size, port, is_raw, index != 0);
+            verdict = send_oversized(descriptor, protocol, &target, size, port, is_raw, index);
     }
     close(descriptor);
     return verdict;

@@ -136,7 +136,6 @@ extension ExaminationState {
     // MARK: - This machine
 
     private mutating func findObstacles() {
-        filtersTested = KernelClock().boot
         let paths: LocalPaths
         do {
             paths = try LocalPaths(kernel, order.policy, at: KernelClock().boot)
@@ -145,10 +144,7 @@ extension ExaminationState {
         }
         for index in evidence.queries.indices {
             let query = evidence.queries[index]
-            let routers = evidence.gateways.filter { $0.address.family == query.address.family }
-            let isGone = !routers.isEmpty && routers.allSatisfy { $0.hardwareAddresses.value?.isEmpty == true }
-            let obstacle = paths.obstacle(to: scoped(query), query.kind, testsFilters: !isGone)
-            if let obstacle { block(index, obstacle) }
+            if let obstacle = paths.obstacle(to: scoped(query), query.kind) { block(index, obstacle) }
         }
     }
 

@@ -48,7 +48,8 @@ extension Explainer {
     ) {
         if isLocal { return chain.fine(.firewall, "not tested: the destination is this machine") }
         guard facts.mark == 0 else { return chain.fine(.firewall, "not tested for marked packets") }
-        let connections = table.output(of: .https, from: source, to: destination, by: link.index)
+        guard let transport else { return chain.unknown(.firewall, "not tested") }
+        let connections = table.output(of: transport, from: source, to: destination, by: link.index)
         if case .refused(let obstacle) = connections {
             let subject = ReasonSubject(
                 interface: link.name,
@@ -56,6 +57,10 @@ extension Explainer {
                 obstacle: .output(obstacle)
             )
             return chain.fail(.firewall, nil, ReasonText(.blockedByFirewall, subject))
+        }
+        guard transport == .https else {
+            if connections == .unknown { return chain.unknown(.firewall, "unknown without a test packet") }
+            return chain.fine(.firewall, "\(transport.number == 6 ? "TCP" : "UDP") port \(transport.port) is allowed")
         }
         let datagrams = table.output(of: .quic, from: source, to: destination, by: link.index)
         guard case .refused(let obstacle) = datagrams else {

@@ -1,7 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 public import Addressing
-internal import Netlink
+public import Netlink
 
 /// Follows a packet from the rules to the name servers and finds the first element that does not work.
 ///
@@ -9,11 +9,14 @@ internal import Netlink
 public struct Explainer<Table: ForwardingTable> {
     let facts: ExplanationFacts
     let table: Table
+    let transport: Transport?
     private var bound: Int?
 
-    public init(_ facts: ExplanationFacts, table: Table) {
+    /// Packet filters are tested with a `transport`, and with datagrams too where it is TCP port 443; `nil` leaves them out.
+    public init(_ facts: ExplanationFacts, table: Table, transport: Transport? = .https) {
         self.facts = facts
         self.table = table
+        self.transport = transport
         bound = facts.classifier.policy.boundInterface.flatMap { facts.classifier.state.link(named: $0)?.index }
     }
 
