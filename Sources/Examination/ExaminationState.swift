@@ -12,6 +12,8 @@ struct ExaminationState {
     let order: ExaminationOrder
     let kernel: any KernelSource
     var facts = KernelFacts()
+    /// The packet filters of this machine; `nil` where they may not be read.
+    var filter: PacketFilter?
     var evidence = Evidence()
     /// Queued by checks; the examiner starts and removes them.
     var tasks: [CheckTask] = []
@@ -160,9 +162,12 @@ struct ExaminationState {
             }
         }
         evidence.dns = servers.map { .known($0) } ?? .unknown(because: "name servers unknown")
-        let users = UserNames()
-        evidence.blockedUsers = ((try? UserRule.read()) ?? []).compactMap { rule in
-            users[rule.user].map { Evidence.BlockedUser(name: $0, chain: rule.chain) }
+        filter = kernel.packetFilter(after: filter)
+        if let rules = filter?.users, !rules.isEmpty {
+            let users = UserNames()
+            evidence.blockedUsers = rules.compactMap { rule in
+                users[rule.user].map { Evidence.BlockedUser(name: $0, chain: rule.chain) }
+            }
         }
         evidence.onLink = Set((order.servers ?? []).map(\.address.address).filter(isOnLink))
     }

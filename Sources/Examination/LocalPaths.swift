@@ -18,7 +18,12 @@ struct LocalPaths {
 
     /// Reads rules, routes and neighbours.
     /// - Throws: ``NetlinkError`` when links, addresses or rules cannot be read.
-    init(_ kernel: some KernelSource, _ policy: PathPolicy, at now: Duration) throws(NetlinkError) {
+    init(
+        _ kernel: some KernelSource,
+        _ policy: PathPolicy,
+        filter: PacketFilter?,
+        at now: Duration
+    ) throws(NetlinkError) {
         let facts = try ExplanationReader.facts(
             of: kernel,
             policy: policy,
@@ -26,7 +31,7 @@ struct LocalPaths {
             uid: geteuid(),
             at: now
         )
-        table = KernelTable(kernel)
+        table = KernelTable(kernel, filter: filter)
         links = facts.classifier.state.links
         explainer = Explainer(facts, table: table, transport: nil)
     }

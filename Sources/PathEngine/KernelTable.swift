@@ -65,9 +65,10 @@ public final class KernelTable: ForwardingTable {
     /// How many routes of a table are read.
     static let most = 10_000
 
-    /// Queries `source`.
-    public init(_ source: any KernelSource) {
+    /// Queries `source`; packet filters that were read before are read again only if they changed since.
+    public init(_ source: any KernelSource, filter: PacketFilter? = nil) {
         self.source = source
+        self.filter = filter
     }
 
     /// Applies what the kernel announced.

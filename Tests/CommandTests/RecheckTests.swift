@@ -56,7 +56,7 @@ import Testing
     @Test(.inNamespace, arguments: ["meta skuid 1000 drop", "oif != lo meta skuid 1000 counter reject"])
     func `a rule that drops all packets of a user is found`(rule: String) throws {
         try Self.filter(rule)
-        let rules = try UserRule.read()
+        let rules = try PacketFilter.read().users
         #expect(rules.map(\.user) == [1000] && rules.map(\.chain) == ["inet t c"])
     }
 
@@ -70,7 +70,7 @@ import Testing
     )
     func `one that drops some, or others, is not`(rule: String) throws {
         try Self.filter(rule)
-        #expect(try UserRule.read().isEmpty)
+        #expect(try PacketFilter.read().users.isEmpty)
     }
 
     private static func filter(_ rule: String) throws {

@@ -138,7 +138,7 @@ extension ExaminationState {
     private mutating func findObstacles() {
         let paths: LocalPaths
         do {
-            paths = try LocalPaths(kernel, order.policy, at: KernelClock().boot)
+            paths = try LocalPaths(kernel, order.policy, filter: filter, at: KernelClock().boot)
         } catch {
             return
         }
@@ -263,7 +263,7 @@ extension ExaminationState {
         let drops = InputObstacle.reversePathDrops() - reversePathDrops
         // Packets of a policy leave as others.
         let hasPolicies = (try? SecurityPolicies.outputCount()).map { $0 > 0 } ?? true
-        let filter = kernel.packetFilter(after: nil)
+        let filter = kernel.packetFilter(after: self.filter)
         for index in evidence.queries.indices where evidence.queries[index].obstacle == nil {
             let query = evidence.queries[index]
             guard query.answered == 0, isSilent(query), let ports = silentPorts[index], !ports.isEmpty,

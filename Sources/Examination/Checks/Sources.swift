@@ -32,10 +32,13 @@ extension ExaminationState {
         // What goes into a tunnel has its address.
         guard answer.nexthops.allSatisfy({ !facts.tunnels.contains($0.index) }) else { return }
         let choice = SourceChoice(usual: usual, mainIndex: answer.nexthops.first?.index ?? 0)
-        let others = facts.links.flatMap { link -> [IPAddress] in
+        let candidates = facts.links.flatMap { link -> [IPAddress] in
             let held = choice.sources(of: facts.addresses[link.index] ?? [], on: link)
             return link.index == choice.mainIndex || leads(link, to: anchor) ? held : []
-        }.filter { source in !isAlive || LocalSockets.addresses().contains(source) }
+        }
+        guard !candidates.isEmpty else { return }
+        let used = isAlive ? LocalSockets.addresses() : []
+        let others = candidates.filter { !isAlive || used.contains($0) }
         guard !others.isEmpty else { return }
         evidence.sending[number].sources = [.init(usual, answers: isAlive)]
         for source in others.prefix(4) {

@@ -5,10 +5,13 @@ internal import Addressing
 /// A rule of nf_tables, as far as it decides whether a packet that is tried may leave the machine.
 struct FilterRule {
     /// A chain, by its family, table and name.
-    struct Chain: Hashable {
+    struct Chain: Hashable, CustomStringConvertible {
         var family: UInt8
         var table = ""
         var name = ""
+
+        /// As nft(8) names it.
+        var description: String { "\(family == 1 ? "inet" : family == 2 ? "ip" : "ip6") \(table) \(name)" }
     }
 
     private(set) var chain: Chain
@@ -21,6 +24,7 @@ struct FilterRule {
     private var families: [AddressFamily]
     /// Whether the comparison that follows is about the family.
     private var comparesFamily = false
+    var match = UserMatch()
 
     /// The families that pass a table: `NFPROTO_INET`, `NFPROTO_IPV4` and `NFPROTO_IPV6`.
     fileprivate static let passing: [UInt8: [AddressFamily]] = [1: [.ipv4, .ipv6], 2: [.ipv4], 10: [.ipv6]]
@@ -70,9 +74,11 @@ struct FilterRule {
         var name = ""
         var attributes = AttributeReader(expression)
         while attributes.advance() {
+            if attributes.kind == 2 { readUser(name, attributes.payload) }
             switch (attributes.kind, name) {
             case (1, _):
                 name = attributes.text
+                readUser(name)
                 if name != "immediate", name != "nat" { loaded = [:] }
                 if ["dup", "queue", "quota"].contains(name) { add(.release) }
             case (2, "payload"): readPayload(attributes.payload)
@@ -256,7 +262,7 @@ struct FilterRule {
     }
 
     /// A number in network byte order; 0 without one.
-    private func number(_ kind: Int, _ nested: Span<UInt8>) -> UInt32 {
+    func number(_ kind: Int, _ nested: Span<UInt8>) -> UInt32 {
         var attributes = AttributeReader(nested)
         while attributes.advance() {
             if attributes.kind == kind, attributes.payload.count >= 4 { return attributes.payload.network32(at: 0) }
@@ -279,6 +285,8 @@ struct FilterRules {
     private var hooks: [FilterRule.Chain: UInt32] = [:]
     private(set) var effects: [AddressFamily: FilterEffects] = [:]
     private(set) var destinations: Set<IPAddress> = []
+    /// The rules at the output hook that drop all packets of a user.
+    private(set) var users: [UserRule] = []
 
     /// Adds a chain; all chains come before the rules.
     mutating func add(_ base: BaseChain) {
@@ -305,6 +313,9 @@ struct FilterRules {
     mutating func add(_ rule: FilterRule) {
         guard [nil, BaseChain.output, BaseChain.postrouting].contains(hooks[rule.chain]) else { return }
         for (family, found) in rule.effects { add(found, family) }
+        if hooks[rule.chain] == BaseChain.output, let user = rule.match.user {
+            users.append(UserRule(chain: "\(rule.chain)", user: user))
+        }
         // Behind routing it is the source that NETMAP changes.
         if hooks[rule.chain] != BaseChain.postrouting { destinations.formUnion(rule.destinations) }
     }

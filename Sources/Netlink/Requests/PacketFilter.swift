@@ -55,6 +55,8 @@ public struct PacketFilter: Hashable, Sendable {
     public var effects: [AddressFamily: FilterEffects]
     /// Where rules lead packets (DNAT); an unspecified address stands for one that is not known.
     public var destinations: Set<IPAddress> = []
+    /// The rules that drop all packets of a user.
+    package var users: [UserRule] = []
     /// The effects of iptables beside nf_tables.
     public var legacyEffects: [AddressFamily: FilterEffects] = [:]
     /// Their destinations.
@@ -148,6 +150,7 @@ public struct PacketFilter: Hashable, Sendable {
         // Rules that changed meanwhile are announced, and read again.
         var filter = PacketFilter(generation: isConsistent ? generation : 0, chains: chains, effects: rules.effects)
         filter.destinations = rules.destinations
+        filter.users = rules.users
         return filter
     }
 }
