@@ -28,7 +28,7 @@ package struct WitnessResult: Hashable, Sendable {
 /// Records the flows with some hosts on all interfaces; sends nothing.
 ///
 /// A packet socket receives what is sent behind the output filters, and what arrives before the input filters, so that it
-/// shows whether it is this machine that drops packets. A flow that becomes another one on its way out is recorded as that.
+/// shows whether it is this machine that drops packets. A flow that becomes another one before it leaves is recorded as that.
 /// It needs CAP_NET_RAW.
 package struct PacketWitness: Probe {
     /// How many hosts are recorded at most.

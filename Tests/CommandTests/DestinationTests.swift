@@ -148,7 +148,7 @@ import Testing
         #expect(try fine.json.list("ladder").map { $0.text("layer") } == ["http"])
         let refused = try await diagnose("https://b.test/")
         // Nothing beyond the gateway answers, of which a proxy that gets no answer is a consequence.
-        #expect(try refused.json.list("masked").map { $0.text("code") } == ["proxy.failing"], "\(refused.output)")
+        #expect(try refused.json.list("masked").contains { $0.text("code") == "proxy.failing" }, "\(refused.output)")
         #expect(try !Self.codes(refused.json).contains { $0.hasPrefix("destination") })
         #expect(refused.output.contains("response 503") && !refused.output.contains("secret"))
         let dead = try await diagnose("http://a.test/", port: 3129)

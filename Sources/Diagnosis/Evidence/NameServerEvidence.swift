@@ -74,5 +74,11 @@ public struct NameServerEvidence: Hashable, Sendable {
         return nonexistent == .noSuchName
     }
 
+    /// Drops what TCP showed, where this machine's own rules kept its packets.
+    package mutating func forgetStream() {
+        let untested = NameServerEvidence(address)
+        (stream, textByStream) = (untested.stream, untested.textByStream)
+    }
+
     var isFailing: Bool { if case .failed = ipv4 { true } else { false } }
 }

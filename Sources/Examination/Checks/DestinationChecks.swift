@@ -163,7 +163,7 @@ extension ExaminationState {
     }
 
     /// Sends the request to the first address that accepted a connection, once.
-    private mutating func request(_ destination: Destination, at address: ScopedAddress) {
+    mutating func request(_ destination: Destination, at address: ScopedAddress) {
         guard let page = destination.page, !hasRequestedPage else { return }
         hasRequestedPage = true
         var definition = request(for: page)

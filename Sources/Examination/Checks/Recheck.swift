@@ -50,10 +50,23 @@ extension ExaminationState {
         }
         let most = max(1, Self.allFlows / silent.count)
         for index in silent.prefix(Self.allFlows) { tryFlows(index, most) }
+        if Set(hosts).count == 1, let host = hosts.first { compare(host, most) }
+    }
+
+    /// Tries as many flows to an anchor that answers: what loses some to both is no fault of one host.
+    private mutating func compare(_ host: IPAddress, _ most: Int) {
+        let others = evidence.reach.first { $0.family == host.family }?.anchors.filter { $0.address != host } ?? []
+        for anchor in others {
+            guard let port = anchor.ports.filter({ $0.value == .connected }).keys.min() else { continue }
+            evidence.queries.append(QueryEvidence(.anchor(anchor.name), anchor.address, .tcp(port)))
+            return tryFlows(evidence.queries.count - 1, most)
+        }
     }
 
     /// Why there should be a route of a family: what the network offers, or a lasting address where the other family leaves.
     private func promise(of family: AddressFamily) -> String? {
+        let offers = evidence.links.flatMap { $0.dhcp.value ?? [] }
+        guard family == .ipv6 || !offers.contains(where: \.prefersIPv6Only) else { return nil }
         for link in evidence.links where link.isUp && link.hasCarrier {
             if family == .ipv4, let router = link.dhcp.value?.lazy.compactMap(\.router).first {
                 return "DHCP offers the router \(router) on \(link.interface)"
@@ -62,11 +75,17 @@ extension ExaminationState {
                 return "the router \(router.source) announces itself on \(link.interface)"
             }
         }
+        // A private IPv4 address may be for the link alone, unless a name server beyond it is configured.
+        let isWanted = (order.servers ?? []).map(\.address.address).contains { server in
+            guard server.family == .ipv4, !server.isLoopback else { return false }
+            if case .failure = kernel.lookup(RouteQuery(server, kind: .decision)) { return true }
+            return false
+        }
         let carrying = Set(facts.routes.flatMap(\.nexthops).map(\.index))
         for link in facts.links where carrying.contains(link.index) && !facts.tunnels.contains(link.index) {
             let held = (facts.addresses[link.index] ?? []).first { entry in
                 entry.address.family == family && entry.isRoutable && entry.prefixLength < (family == .ipv4 ? 31 : 127)
-                    && (family == .ipv4 || !entry.address.isPrivate) && !entry.flags.contains(.deprecated)
+                    && (!entry.address.isPrivate || family == .ipv4 && isWanted) && !entry.flags.contains(.deprecated)
             }
             if let held { return "\(link.name) has the address \(held.address)" }
         }
@@ -98,6 +117,10 @@ extension ExaminationState {
             let port = server.port ?? 53
             let kind = server.isQueriedOverTCP ? QueryProtocol.tcp(port) : .udp(port)
             evidence.queries.append(QueryEvidence(.nameServer, found.address, kind))
+        }
+        for (server, found) in zip(order.servers ?? [], evidence.dns.value ?? [])
+        where found.isAlive == true && found.stream == .silent {
+            evidence.queries.append(QueryEvidence(.nameServer, found.address, .tcp(server.port ?? 53)))
         }
     }
 
@@ -154,6 +177,10 @@ extension ExaminationState {
         return server?.address ?? (query.target == .destination ? path?.address : nil) ?? ScopedAddress(query.address)
     }
 
+    private func isOnlyOverTCP(_ server: IPAddress) -> Bool {
+        evidence.dns.value?.first { $0.address == server }?.isQueriedOverTCP == true
+    }
+
     /// Records that a query says nothing of the network.
     private mutating func block(_ index: Int, _ obstacle: LocalObstacle) {
         evidence.queries[index].obstacle = obstacle
@@ -162,6 +189,8 @@ extension ExaminationState {
         case (.anchor, .tcp(let port)): change(query) { $0.ports[port] = .blocked }
         case (.anchor, .udp): change(query) { $0.datagrams = .unknown(because: obstacle.text) }
         case (.anchor, .echo): change(query) { $0.echo = .unknown(because: obstacle.text) }
+        case (.nameServer, .tcp) where !isOnlyOverTCP(query.address):
+            change(server: query.address) { $0.forgetStream() }
         case (.nameServer, _): change(server: query.address) { $0.obstacle = obstacle }
         case (.destination, _):
             change(destination: query.address) {
@@ -207,7 +236,8 @@ extension ExaminationState {
             case .nameServer: return
             case .destination:
                 state.change(destination: query.address) { $0.connection = .known(isRefused ? .refused : .connected) }
-                return
+                guard result.isSuccess, let destination = state.order.destination else { return }
+                state.request(destination, at: state.scoped(query))
             case .anchor: break
             }
             state.change(query) {
