@@ -40,7 +40,8 @@ extension VerdictCode {
         case .gatewayUnresolved, .gatewayNotForwarding, .gatewayBlocksHost, .captivePortal, .captiveAPI,
             .performanceBufferbloat:
             .gateway
-        case .httpIntercepted, .wanDown, .upstreamBlackhole, .upstreamLoop, .upstreamFlowsLost, .ipv4Broken,
+        case .httpIntercepted, .wanDown, .uplinkDown, .upstreamBlackhole, .upstreamLoop, .upstreamFlowsLost,
+            .ipv4Broken,
             .ipv6Broken,
             .trafficStalled, .transportPortBlocked, .transportPortReset, .transportUDPBlocked, .transportTCPBlocked,
             .transportTLSBlocked, .transportQUICBlocked, .pmtuBlackhole, .pmtuReduced, .tlsIntercepted,

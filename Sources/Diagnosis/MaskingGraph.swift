@@ -69,6 +69,13 @@ struct MaskingGraph {
             guard fault.family == nil || fault.family == cause.family else { return false }
             return Self.misdirected.contains(fault.code) || fault.code.layer == .performance
         case .transportUDPBlocked: return [.clockSkew, .transportQUICBlocked].contains(fault.code)
+        case .uplinkDown:
+            guard fault.family == nil || cause.family == nil || fault.family == cause.family else { return false }
+            return fault.code == .routeAsymmetric || fault.code == .gatewayNotForwarding
+                || fault.code.layer >= .wan && Self.interrupted.union(Self.lost).contains(fault.code)
+                || [.performanceLoss, .trafficLoss, .upstreamFlowsLost, .transportQUICBlocked].contains(fault.code)
+        case .gatewayUnresolved where fault.code == .uplinkDown:
+            return fault.evidence.contains { $0.value.split(separator: " ").contains { $0 == cause.subject ?? "" } }
         case .upstreamFlowsLost:
             guard fault.family == nil || cause.family == nil || fault.family == cause.family else { return false }
             return Self.interrupted.contains(fault.code) || fault.code == .performanceLoss || fault.code == .trafficLoss
@@ -102,7 +109,8 @@ struct MaskingGraph {
         if isNear { return [.addressDuplicate, .linkClientIsolation].contains(cause.code) }
         switch cause.code {
         case .captivePortal: return true
-        case .addressDuplicate, .gatewayARPConflict:
+        // The kernel chooses the uplink by the destination.
+        case .addressDuplicate, .gatewayARPConflict, .uplinkDown:
             return fault.unanswered != nil || fault.code == .destinationUnreachable
         case .dnsNoConfig, .dnsUnreachable, .dnsServfail, .dnsServerDead, .dnsAAAATimeout, .dnsSlow:
             return fault.code == .destinationUnresolved

@@ -63,6 +63,7 @@ extension VerdictCode {
         case .pmtuReduced: "packets on the path must be smaller than on the own link, which works; this is no fault"
         case .tlsIntercepted: "encrypted connections end in another certificate than the server's, at all tested hosts"
         case .clockSkew: "the clock of this machine is wrong"
+        case .uplinkDown: "of several interfaces that share the packets, one leads nowhere"
         case .proxyUnreachable: "the proxy that the environment names (`http_proxy`, `https_proxy`) does not answer"
         case .proxyFailing: "the proxy that the environment names is there, and gets no answer of the Internet"
         case .proxyRequired: "the web is reached through the environment's proxy only; this is no fault"
@@ -168,6 +169,7 @@ extension VerdictCode {
         case .pmtuBlackhole, .pmtuReduced: "unfragmented packets of full size and then smaller ones, and a long request"
         case .tlsIntercepted: "HTTPS requests to several hosts: no certificate verifies"
         case .clockSkew: "queries to time servers (diagnosis.ntp): more than a second of difference"
+        case .uplinkDown: "echo requests and a TCP connection to two hosts, by each interface of a route with several"
         case .proxyUnreachable, .proxyFailing, .proxyRequired:
             "a page of an anchor by HTTP and one by HTTPS, through the proxy that libcurl finds in the environment"
         case .targetDown: "echo requests and TCP connections to all anchors: one of them is silent"
@@ -262,6 +264,7 @@ extension VerdictCode {
         case .pmtuBlackhole: "clamp the TCP segment size at the router, or let ICMP \"too big\" through"
         case .tlsIntercepted: "check for a proxy that intercepts TLS, and decide whether to trust its authority"
         case .clockSkew: "`timedatectl set-ntp true`, or check the time service: certificates depend on it"
+        case .uplinkDown: "check the router and the line of that interface, or take it out of the default route"
         case .proxyUnreachable: "start the proxy, or correct or unset the variable that names it"
         case .proxyFailing: "check the log of the proxy: it gets no answer, or wants a password"
         case .proxyRequired: "nothing; programs need the variable"
@@ -324,7 +327,8 @@ extension VerdictCode {
         case .linkFlapping, .linkMTUTooSmall, .linkLoss, .addressDADFailed, .dhcpRogue, .routerRogue, .hostResources,
             .gatewayARPConflict, .dnsServerDead, .dnsSlow, .dnsAAAATimeout, .dnsTCPBlocked, .transportUDPBlocked,
             .clockSkew, .trafficLoss, .performanceLoss, .performanceHighLatency, .performanceBufferbloat,
-            .performanceLowThroughput, .destinationPartlySilent, .upstreamFlowsLost, .dnsSearchDead:
+            .performanceLowThroughput, .destinationPartlySilent, .upstreamFlowsLost, .dnsSearchDead,
+            .uplinkDown:
             .degraded
         case .linkErrors, .linkOverruns, .linkDuplex, .linkSpeed, .linkQueueDrops, .linkWeakSignal,
             .linkClientIsolation, .mdnsBlocked, .routeAsymmetric, .httpIntercepted, .dnsNXRewrite, .targetDown,

@@ -42,6 +42,7 @@ public enum VerdictCode: String, Hashable, Sendable, CaseIterable {
     case wanDown = "wan.down"
     case upstreamBlackhole = "upstream.blackhole"
     case upstreamLoop = "upstream.loop"
+    case uplinkDown = "uplink.down"
     case upstreamFlowsLost = "upstream.flows-lost"
     case ipv4Broken = "ipv4.broken"
     case ipv6Broken = "ipv6.broken"
@@ -123,7 +124,8 @@ public enum VerdictCode: String, Hashable, Sendable, CaseIterable {
             .local
         case .gatewayUnresolved, .gatewayARPConflict, .gatewayNotForwarding, .gatewayStaticEntry: .gateway
         case .captivePortal, .captiveAPI, .httpIntercepted: .captive
-        case .wanDown, .gatewayBlocksHost, .upstreamBlackhole, .upstreamLoop, .upstreamFlowsLost, .ipv4Broken,
+        case .wanDown, .uplinkDown, .gatewayBlocksHost, .upstreamBlackhole, .upstreamLoop, .upstreamFlowsLost,
+            .ipv4Broken,
             .ipv6Broken,
             .trafficStalled:
             .wan

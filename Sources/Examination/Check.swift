@@ -40,7 +40,7 @@ struct Check: Sendable {
     static let table: [Check] = [
         neighbors, anchors, pages, proxies, nameServers, hostsFile, lookup, time, routers, dhcp,
         recheck,
-        witness, quic, traceroute, tunnels, packetSizes, sources,
+        witness, quic, traceroute, tunnels, uplinks, packetSizes, sources,
         stalls, quality, loss, connections, load,
     ]
 }

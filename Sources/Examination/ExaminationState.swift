@@ -154,6 +154,7 @@ struct ExaminationState {
                 }
             }
         }
+        evidence.gateways += gatewaysBelowTunnels()
         let servers = order.servers.map { servers in
             servers.map { server in
                 var evidence = NameServerEvidence(server.address.address)
@@ -170,6 +171,27 @@ struct ExaminationState {
             }
         }
         evidence.onLink = Set((order.servers ?? []).map(\.address.address).filter(isOnLink))
+    }
+
+    /// The gateways of the devices that the packets of tunnels may leave by.
+    private func gatewaysBelowTunnels() -> [GatewayEvidence] {
+        let used = facts.routes.flatMap(\.nexthops)
+        guard !used.isEmpty, used.allSatisfy({ facts.tunnels.contains($0.index) }) else { return [] }
+        var found: [GatewayEvidence] = []
+        for family in [AddressFamily.ipv4, .ipv6] {
+            let anchors = order.targets.anchors.compactMap { $0.address(family) }
+            guard let address = anchors.first ?? order.policy.probes[family]?.first else { continue }
+            for link in facts.links where !facts.tunnels.contains(link.index) && link.flags.contains(.up) {
+                let query = RouteQuery(address, kind: .decision, outputInterface: link.index)
+                guard case .success(let answer) = kernel.lookup(query) else { continue }
+                for gateway in answer.nexthops.filter({ $0.index == link.index }).compactMap(\.gateway) {
+                    var entry = GatewayEvidence(gateway, on: link.name)
+                    entry.carriesTunnel = true
+                    found.append(entry)
+                }
+            }
+        }
+        return found
     }
 
     func isOnLink(_ address: IPAddress) -> Bool {

@@ -8,7 +8,7 @@ internal import LinuxIO
 public struct PathMTUResult: Hashable, Sendable {
     /// Its size in bytes, headers of IP included; `nil` when no size was answered.
     public var largest: Int?
-    /// Whether a router reported that a packet was too big.
+    /// Whether a router reported that larger packets are too big.
     public var isAnnounced = false
 }
 
@@ -91,6 +91,10 @@ package struct PathMTUProbe: Probe {
         switch search.next {
         case .done(let largest):
             result.largest = largest
+            // What is lost below the size that a router named, nobody reported.
+            if let announced = search.announced, let largest, largest + PathMTUSearch.step < announced {
+                result.isAnnounced = false
+            }
             return [.finish]
         case .send(let size):
             guard isFirst || isSearching else { return [.finish] }

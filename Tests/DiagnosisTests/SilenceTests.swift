@@ -40,6 +40,12 @@ let silences: [Spoken] = [
         "report to the provider: one leg of a bundle or of equal routes (ECMP) is dead"
     ) { $0.retry(flows: [7: 3, 5: 2]) },
     Spoken(
+        .uplinkDown,
+        .degraded,
+        "nothing beyond the gateway answers by eth1 (10.77.0.20), which shares connections with eth0; eth0 works",
+        "check the router and the line of eth1, or take it out of the default route"
+    ) { $0.share(with: Healthy.peer) },
+    Spoken(
         .transportTCPBlocked,
         .broken,
         "no TCP connection gets beyond the gateway; UDP does",
@@ -222,6 +228,51 @@ private let rpFilter = "`sysctl net.ipv4.conf.all.rp_filter`"
         #expect(Healthy.broken { $0.retry(flows: flows) }.codes == [])
     }
 
+    @Test func `a dead uplink beside one that works explains what is lost by it`() {
+        let diagnosis = Healthy.broken { evidence in
+            evidence.share(with: Healthy.peer)
+            // All anchors may be behind the dead one.
+            evidence.cutOff([.ipv4])
+            evidence.sending[0].sources.append(.init(Healthy.peer, answers: false))
+        }
+        #expect(diagnosis.codes == [.uplinkDown])
+        let unresolved = Healthy.broken { evidence in
+            evidence.share(with: Healthy.peer)
+            var router = Healthy.router(Healthy.peer)
+            router.interface = "eth1"
+            router.hardwareAddresses = .known([])
+            evidence.gateways.append(router)
+        }
+        #expect(unresolved.codes == [.gatewayUnresolved])
+        #expect(unresolved.severity == .degraded)
+    }
+
+    @Test func `the gateway below a tunnel carries both families`() {
+        let diagnosis = Healthy.broken { evidence in
+            evidence.cutOff()
+            var router = Healthy.router(Healthy.gateway)
+            router.hardwareAddresses = .known([])
+            router.carriesTunnel = true
+            evidence.gateways = [router]
+        }
+        #expect(diagnosis.codes == [.gatewayUnresolved])
+    }
+
+    @Test func `an MTU that removes IPv6 is broken where there is no IPv4`() {
+        let diagnosis = Healthy.broken { evidence in
+            evidence.links[0].mtu = 1200
+            evidence.links[0].addresses = []
+            evidence.gateways = []
+            evidence.reach = []
+            evidence.sending = [AddressFamily.ipv4, .ipv6].map {
+                var sending = SendEvidence($0)
+                sending.route = .known(.missing)
+                return sending
+            }
+        }
+        #expect(diagnosis.codes == [.linkMTUTooSmall] && diagnosis.severity == .broken)
+    }
+
     @Test func `a filter of one port hides nothing else`() {
         let dead = Healthy.broken { evidence in
             evidence.cutOff()
@@ -292,6 +343,17 @@ private let rpFilter = "`sysctl net.ipv4.conf.all.rp_filter`"
         let verdict = try #require(diagnosis.verdicts.first)
         #expect(verdict.say.hasSuffix("are lost without an ICMP error, towards this machine"))
         #expect(verdict.evidence.contains(.init("direction", "received")))
+    }
+
+    @Test func `large packets that are lost towards this machine stall long answers of name servers`() {
+        let diagnosis = Healthy.broken { evidence in
+            evidence.transport.packetSizes[0].largest = 1400
+            evidence.transport.packetSizes[0].transferStalls = .known(false)
+            guard var servers = evidence.dns.value else { return }
+            for index in servers.indices { servers[index].textByStream = .silent }
+            evidence.dns = .known(servers)
+        }
+        #expect(diagnosis.codes == [.pmtuBlackhole])
     }
 
     @Test func `TCP over the name servers' port shows that ports are filtered, not TCP`() {
@@ -423,6 +485,12 @@ extension Evidence {
             (query.flows, query.answered) = (count, answered)
             queries.append(query)
         }
+    }
+
+    /// The gateway shares the packets of IPv4 with another one, by which nothing answers.
+    fileprivate mutating func share(with other: IPAddress) {
+        uplinks = [UplinkEvidence("eth0", Healthy.gateway, .ipv4), UplinkEvidence("eth1", other, .ipv4)]
+        uplinks[0].answers = true
     }
 
     fileprivate mutating func closePorts(_ ports: [UInt16: ReachEvidence.Connection]) {

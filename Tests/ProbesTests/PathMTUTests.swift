@@ -134,6 +134,16 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true])
+    func `a hole behind a router that reports is one that nobody reports`(isSix: Bool) async throws {
+        let network = try ProbeNetwork()
+        let beyond = try network.extend()
+        try network.far.ip("link set eth2 mtu 1440")
+        try ProbeNetwork.filter(beyond, hook: "input", ["meta length > 1348 drop"])
+        let result = try await Self.run(network, isSix ? "2001:db8:1::2" : "198.51.100.2").result
+        #expect((1341...1348).contains(result.largest ?? 0) && !result.isAnnounced)
+    }
+
     @Test func `without a route nothing is found`() async throws {
         let network = try ProbeNetwork()
         #expect(try await Self.run(network, "198.51.100.7").result == PathMTUResult())

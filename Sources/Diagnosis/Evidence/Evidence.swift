@@ -26,6 +26,8 @@ public struct Evidence: Hashable, Sendable {
     package var blockedUsers: [BlockedUser] = []
     /// Queries that got no answer at first.
     package var queries: [QueryEvidence] = []
+    /// The interfaces that packets are shared among, where there are several.
+    package var uplinks: [UplinkEvidence] = []
     /// What became of requests through the proxies of the environment.
     package var proxies: [ProxyEvidence] = []
     public var transport = TransportEvidence()

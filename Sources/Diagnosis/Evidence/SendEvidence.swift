@@ -71,6 +71,8 @@ public struct GatewayEvidence: Hashable, Sendable {
     public var answersHopLimit: Assessment<Bool> = .notAsked
     /// The hardware address of an entry that somebody made by hand (`NUD_PERMANENT`), if it has one.
     package var staticEntry: String?
+    /// Whether the path goes into a tunnel, whose own packets it forwards, of whatever family.
+    package var carriesTunnel = false
     /// Whether other hosts on the link answered meanwhile.
     public var othersAnswer: Assessment<Bool> = .notAsked
 
@@ -83,5 +85,20 @@ public struct GatewayEvidence: Hashable, Sendable {
     public init(_ address: IPAddress, on interface: String) {
         self.address = address
         self.interface = interface
+    }
+}
+
+/// One of several interfaces that the packets of a family are shared among.
+package struct UplinkEvidence: Hashable, Sendable {
+    package var interface: String
+    package var gateway: IPAddress?
+    package var family: AddressFamily
+    /// Whether any anchor answered by it.
+    package var answers = false
+
+    package init(_ interface: String, _ gateway: IPAddress?, _ family: AddressFamily) {
+        self.interface = interface
+        self.gateway = gateway
+        self.family = family
     }
 }

@@ -28,6 +28,8 @@ extension RuleEvaluator {
         -> AddressFamily?
     {
         let twins = evidence.gateways.filter { $0.interface == gateway.interface }
+        // Below a tunnel one of them carries both.
+        if gateway.carriesTunnel { return gateway == twins.first { isSilent($0) } ? nil : .ipv6 }
         let isWhole = Set(twins.map(\.address.family)).count == 2 && twins.allSatisfy(isSilent)
         return isWhole && gateway.address.family == .ipv4 ? nil : gateway.address.family
     }

@@ -85,7 +85,7 @@ extension RuleEvaluator {
     private func smallMTU(_ link: LinkEvidence) -> Verdict {
         Verdict(
             .linkMTUTooSmall,
-            .degraded,
+            link.addresses.contains { $0.address.family == .ipv4 } ? .degraded : .broken,
             family: .ipv6,
             about: link.interface,
             say: "the MTU of \(link.interface) is \(link.mtu): below 1280 the kernel removes IPv6",

@@ -5,8 +5,10 @@ internal import Addressing
 extension RuleEvaluator {
     func reachFaults(_ evidence: Evidence) -> [Verdict] {
         let tested = evidence.reach.filter { $0.isAlive != nil }
-        let dead = tested.filter { $0.isAlive == false }
-        let flows = [flowsLost(evidence)].compactMap(\.self)
+        // Of several uplinks one works, so that all anchors may be behind the dead one.
+        let shared = Set(evidence.uplinks.filter(\.answers).map(\.family))
+        let dead = tested.filter { $0.isAlive == false && !shared.contains($0.family) }
+        let flows = [flowsLost(evidence)].compactMap(\.self) + deadUplinks(evidence)
         guard !dead.isEmpty else { return flows }
         guard dead.count == tested.count else { return dead.map(oneFamily) + flows }
         // Both families end somewhere; the fault with more evidence stands for both.
@@ -31,6 +33,32 @@ extension RuleEvaluator {
             return [blocked(by: router.address)]
         }
         return [down(dead, evidence.gateways)]
+    }
+
+    /// Interfaces that share the packets of a family with one that works; one that carries neither family is one fault.
+    private func deadUplinks(_ evidence: Evidence) -> [Verdict] {
+        let dead = evidence.uplinks.filter { uplink in
+            !uplink.answers && evidence.uplinks.contains { $0.family == uplink.family && $0.answers }
+        }
+        var interfaces: [String] = []
+        for uplink in dead where !interfaces.contains(uplink.interface) { interfaces.append(uplink.interface) }
+        return interfaces.map { interface in
+            let families = dead.filter { $0.interface == interface }
+            let works = evidence.uplinks.first { $0.family == families[0].family && $0.answers }?.interface ?? ""
+            let gateways = families.compactMap(\.gateway).map { "\($0)" }
+            return Verdict(
+                .uplinkDown,
+                .degraded,
+                .likely,
+                family: families.count == 1 ? families[0].family : nil,
+                about: interface,
+                say: "nothing beyond the gateway answers by \(interface)"
+                    + (gateways.isEmpty ? "" : " (\(Figures.list(gateways)))")
+                    + ", which shares connections with \(works); \(works) works",
+                action: "check the router and the line of \(interface), or take it out of the default route",
+                evidence: gateways.isEmpty ? [] : [.init("gateways", gateways.joined(separator: " "))]
+            )
+        }
     }
 
     /// Some flows get no answer at all and others lose nothing: one of several parallel links drops everything.

@@ -18,7 +18,10 @@ extension RuleEvaluator {
         guard holes.count == 2, var whole = holes.first else { return found }
         let sizes = evidence.transport.packetSizes.map { "\($0.family.name) packets above \($0.largest)" }
         whole.family = nil
-        whole.say = "\(Figures.list(sizes)) bytes are lost without an ICMP error"
+        let isTowardsUs = holes.allSatisfy { $0.evidence.contains(.init("direction", "received")) }
+        whole.say =
+            "\(Figures.list(sizes)) bytes are lost without an ICMP error"
+            + (isTowardsUs ? ", towards this machine" : "")
         return [whole] + found.filter { $0.code != .pmtuBlackhole }
     }
 
@@ -163,10 +166,16 @@ extension RuleEvaluator {
     private func packetSize(_ size: TransportEvidence.PacketSize, _ evidence: Evidence) -> Verdict? {
         guard size.largest < size.linkMTU else { return nil }
         var facts: [Verdict.Fact] = [.init("largest_bytes", size.largest), .init("link_mtu", size.linkMTU)]
-        // What a server sends of its certificates fills packets; a request that fills some is the other direction.
-        let isTowardsUs =
-            size.transferStalls.value == false && evidence.application.certificates.isEmpty
+        // What a server sends of its certificates, or a name server of a long text, fills packets; a request that fills
+        // some is the other direction.
+        let losesHandshakes =
+            evidence.application.certificates.isEmpty
             && evidence.connectedHandshakes.contains { $0.isSilent && $0.family == size.family }
+        let losesAnswers = evidence.answeringServers.contains { server in
+            guard server.address.family == size.family, case .answered = server.stream else { return false }
+            return server.textByStream == .silent
+        }
+        let isTowardsUs = size.transferStalls.value == false && (losesHandshakes || losesAnswers)
         if !size.isAnnounced && (size.transferStalls.value == true || isTowardsUs) {
             facts.append(.init("direction", isTowardsUs ? "received" : "sent"))
             let segment = size.largest - (size.family == .ipv4 ? 40 : 60)

@@ -76,8 +76,8 @@ extension ExaminationState {
             }
         }
         // A private IPv4 address may be for the link alone, unless a name server beyond it is configured.
-        let isWanted = (order.servers ?? []).map(\.address.address).contains { server in
-            guard server.family == .ipv4, !server.isLoopback else { return false }
+        let server = (order.servers ?? []).map(\.address.address).first { server in
+            guard server.family == family, !server.isLoopback else { return false }
             if case .failure = kernel.lookup(RouteQuery(server, kind: .decision)) { return true }
             return false
         }
@@ -85,11 +85,12 @@ extension ExaminationState {
         for link in facts.links where carrying.contains(link.index) && !facts.tunnels.contains(link.index) {
             let held = (facts.addresses[link.index] ?? []).first { entry in
                 entry.address.family == family && entry.isRoutable && entry.prefixLength < (family == .ipv4 ? 31 : 127)
-                    && (!entry.address.isPrivate || family == .ipv4 && isWanted) && !entry.flags.contains(.deprecated)
+                    && (!entry.address.isPrivate || family == .ipv4 && server != nil)
+                    && !entry.flags.contains(.deprecated)
             }
             if let held { return "\(link.name) has the address \(held.address)" }
         }
-        return nil
+        return server.map { "the name server \($0) is configured" }
     }
 
     // MARK: - What got no answer

@@ -9,7 +9,8 @@ internal import Probes
 extension Check {
     /// A default route by a tunnel through which no anchor answers: the same anchors by the device below.
     ///
-    /// Three echo requests and one TCP connection to each of two anchors, bound to a device (`SO_BINDTODEVICE`).
+    /// Three echo requests and one TCP connection to each of two anchors, bound to a device (`SO_BINDTODEVICE`), and to the
+    /// other end of the tunnel where that is known.
     static let tunnels = Check(.depth) { state in
         for index in state.evidence.reach.indices where state.evidence.reach[index].isAlive == false {
             state.testAround(index)
@@ -31,31 +32,29 @@ extension ExaminationState {
             answers: false,
             answersAround: false
         )
-        for anchor in reach.anchors.prefix(2) { test(anchor.address, by: device.name, number) }
+        for anchor in reach.anchors.prefix(2) {
+            test(anchor.address, by: device.name) { $0.evidence.sending[number].tunnel?.answersAround = true }
+        }
+        // Where packets around the tunnel are forbidden, its other end shows whether the line works.
+        for endpoint in endpoints(of: tunnel, to: anchor.address).prefix(2) {
+            test(endpoint, by: nil) { $0.evidence.sending[number].tunnel?.answersAround = true }
+        }
     }
 
-    private mutating func test(_ address: IPAddress, by device: String, _ number: Int) {
-        let train = PacketTrain(
-            .echo,
-            to: ScopedAddress(address),
-            route: ProbeRoute(interface: device),
-            count: 3,
-            pace: .milliseconds(50),
-            timeout: .milliseconds(1200)
-        )
-        send(.local, train, isCounted: false) { state, result, _ in
-            if result.received > 0 { state.evidence.sending[number].tunnel?.answersAround = true }
+    /// The hosts that may be the other end of a tunnel: the peer of WireGuard, else those with a route of their own by a
+    /// gateway.
+    private func endpoints(of tunnel: Link, to address: IPAddress) -> [IPAddress] {
+        if case .sent(let endpoint, _, _)? = kernel.wireGuardAnswer(of: tunnel.index, for: address) {
+            return [endpoint]
         }
-        let definition = ProbeDefinition(
-            name: "around",
-            method: .tcp,
-            target: .host(.address(ScopedAddress(address)), port: order.targets.httpsPort),
-            route: ProbeRoute(interface: device),
-            timeout: .milliseconds(1500)
-        )
-        attempt(.local, definition) { state, result in
-            guard result.isSuccess || result.reason == .refused else { return }
-            state.evidence.sending[number].tunnel?.answersAround = true
+        let routes = AddressFamily.allCases.flatMap { family in
+            let length = family == .ipv4 ? 32 : 128
+            return (try? kernel.routes(family, type: .unicast, limit: 10_000) { $0.destination.length == length })?
+                .values
+                ?? []
         }
+        return routes.filter { route in
+            route.answer.nexthops.contains { $0.gateway != nil && !facts.tunnels.contains($0.index) }
+        }.map(\.destination.address)
     }
 }
