@@ -11,7 +11,7 @@ ONLY ?=
 export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
 
 .PHONY: help run build dependencies test test-dependencies lint sanitize soak oracle test-kernel bench fuzz \
-    conformance lab lab-random screenshots install uninstall deb image release repository test-package test-release test-repository \
+    conformance lab lab-random lab-outages screenshots install uninstall deb image release repository test-package test-release test-repository \
     test-image test-deploy test-swift-package clean
 
 help: ## this list
@@ -71,6 +71,10 @@ conformance: dependencies ## run Autobahn's cases against the WebSocket codec an
 lab-random: ## compose networks and faults by a seed, measured by clients of their own; COUNT=60 SEED=1
 	@test -x .build/release/nwpath || $(MAKE) build
 	@Tests/RandomLab/random-lab run --binary .build/release/nwpath --seed $(or $(SEED),1) --count $(or $(COUNT),60)
+
+lab-outages: ## cut networks under the service: what it reports, how soon, how soon that is cleared; ARGS="noise --minutes 60"
+	@test -x .build/release/nwpath || $(MAKE) build
+	@Tests/Lab/outages $(or $(ARGS),cuts)
 
 lab: ## list the faults there are; FAULT=dns.servfail makes a network with that one, in namespaces
 ifdef FAULT

@@ -304,6 +304,8 @@ class NameServer:
             return 2, []
         if self.mode == "deaf to AAAA" and kind == 28:
             return 0, None
+        if not name:
+            return 0, [b"\x01a\x00"] if kind == 2 else []
         if self.mode == "lying" and name in v4 and kind == 1:
             return 0, [socket.inet_aton("192.0.2.66")]
         if name.endswith(f".p.{domain}"):
