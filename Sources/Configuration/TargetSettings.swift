@@ -6,7 +6,7 @@ public import Addressing
 public struct TargetSettings: Hashable, Sendable, ConfigurationSection {
     /// Whether the service examines the network by itself when something fails.
     public var isEnabled = true
-    /// How often it examines with anchors of its own while nothing fails; zero is never.
+    /// How often it tests anchors of its own with a few packets while nothing fails; zero is never.
     public var interval = Duration.seconds(60)
     /// Hosts that normally answer, best two or more in different networks.
     public var anchors: [AnchorSettings] = []
@@ -39,7 +39,8 @@ public struct TargetSettings: Hashable, Sendable, ConfigurationSection {
             "interval",
             \.interval,
             .duration(.seconds(10)...(.seconds(86_400)), zero: "off"),
-            "With anchors, also examine so often while nothing fails, unless connections show that all is well."
+            "With anchors, how often they are tested with a few packets while nothing fails and connections do not show that "
+                + "all is well."
         ),
         Setting(
             list: "anchors",

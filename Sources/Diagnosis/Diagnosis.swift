@@ -83,6 +83,15 @@ public struct Diagnosis: Hashable, Sendable {
     /// The state of a layer; `nil` when it is none of this diagnosis.
     public func state(of layer: Layer) -> State? { ladder.first { $0.layer == layer }?.state }
 
+    /// The state of what shows a fault; `nil` when it is none of this diagnosis.
+    ///
+    /// Whether a host is down is known without any of the tests of its layer.
+    package func state(of code: VerdictCode) -> State? {
+        let state = state(of: code.layer)
+        guard code == .targetDown, case .notAssessed = state else { return state }
+        return self.state(of: .wan)
+    }
+
     /// The worst severity; `nil` when nothing is wrong.
     public var severity: Severity? { verdicts.map(\.severity).max() }
 }

@@ -24,6 +24,9 @@ extension HoldDown {
         case .link where code == .linkLoss: self.init(rounds: 3, window: 5, age: .seconds(30), goodRounds: 2)
         // One answer to the group may be lost: radio links do not repeat what goes to all.
         case .link where code == .mdnsBlocked: self.init(rounds: 2, window: 2, age: .seconds(5), goodRounds: 2)
+        // A host that is switched off or starts again does not answer for a while either.
+        case .link where code == .linkClientIsolation:
+            self.init(rounds: 3, window: 3, age: .seconds(10), goodRounds: 1)
         case .link, .address, .local: self.init(rounds: 1, window: 1, age: .zero, goodRounds: 1)
         case .gateway: self.init(rounds: 2, window: 2, age: .seconds(1), goodRounds: 2)
         case .captive, .wan, .dns, .transport, .application, .resolve, .route, .reach, .tcp, .tls, .http, .websocket:

@@ -101,7 +101,7 @@ public enum VerdictCode: String, Hashable, Sendable, CaseIterable {
     case destinationNoUpgrade = "destination.no-upgrade"
 
     /// Whether this machine's own connections show it, whatever an examination tests.
-    var isOfTraffic: Bool { [.trafficStalled, .trafficLoss, .trafficDestinationStalled].contains(self) }
+    package var isOfTraffic: Bool { [.trafficStalled, .trafficLoss, .trafficDestinationStalled].contains(self) }
 
     /// Whether the counters of a link show it, which are read beside all examinations.
     public var isOfCounters: Bool {

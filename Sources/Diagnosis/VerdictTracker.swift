@@ -108,7 +108,7 @@ public struct VerdictTracker: Hashable, Sendable {
         // Worst first, so that a cause is raised before what it hides is evaluated.
         for verdict in records.values.map(\.verdict).sortedByWeight() {
             let key = Key(verdict)
-            guard !key.code.isOfCounters, let state = diagnosis.state(of: verdict.code.layer) else { continue }
+            guard !key.code.isOfCounters, let state = diagnosis.state(of: verdict.code) else { continue }
             switch state {
             case _ where masked.contains(key): changes += drop(key)
             case .hidden(let cause) where seen[key] == nil:

@@ -249,9 +249,7 @@ public final class Daemon {
             return path.status != .satisfied || path.gateways.contains { $0.isReachable == false } || probes.isFailing
         }
         traffic.onReading = { [unowned self] in publishAnswers() }
-        traffic.onChange = { [unowned self] in
-            diagnosis.trafficChanged(isPath: $0.concernsReach, isStall: $0.isStall)
-        }
+        traffic.onChange = { [unowned self] in diagnosis.trafficChanged(isPath: $0.concernsReach) }
     }
 
     private func registerMetrics() {

@@ -53,6 +53,7 @@ final class HeadlineService {
         facts.verdicts = diagnosis.verdicts
         facts.examination = diagnosis.summary
         facts.awaitsExamination = diagnosis.isPeriodic && (diagnosis.summary?.ended ?? .zero) < statusSince
+        facts.examinesFailures = diagnosis.isAutomatic
         facts.traffic = traffic(path)
         if !probes.states.isEmpty {
             let (state, servers) = (engine.core.state, path.dns.servers)

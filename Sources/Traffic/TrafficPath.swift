@@ -141,11 +141,6 @@ public enum TrafficChange: Hashable, Sendable {
         }
     }
 
-    /// Whether something is answered no more.
-    public var isStall: Bool {
-        if case .stalled = self { true } else { false }
-    }
-
     public var finding: TrafficFinding {
         switch self {
         case .stalled(let finding), .lossy(let finding), .resumed(let finding, _), .recovered(let finding, _),

@@ -13,7 +13,7 @@ import Testing
 @Suite struct RecentAnswersTests {
     private static let anchor = IPAddress.v4(0xC000_0201)
 
-    /// A probe whose last run ended two seconds after boot.
+    /// A probe whose last run began two seconds after boot.
     private static func state(
         _ method: ProbeMethod,
         _ target: String,
@@ -26,24 +26,25 @@ import Testing
         let schedule = ProbeSchedule(interval: .seconds(30), threshold: 3, at: .zero, chance: 0)
         var state = ProbeState(definition: definition, schedule: schedule)
         state.last = ProbeResult(outcome, duration: .milliseconds(7), address: ScopedAddress(anchor))
-        state.lastEnd = .seconds(2)
+        state.lastStart = .seconds(2)
         return state
     }
 
-    @Test func `answers count for two seconds, failures and routes of their own do not`() throws {
+    @Test func `answers of before do not count, failures and routes of their own neither`() throws {
         let right = try [Self.state(.icmp, "192.0.2.1"), Self.state(.tcp, "192.0.2.1:443")]
         let address = SocketAddress(ScopedAddress(Self.anchor), port: 443)
-        for (now, counts) in [(3, true), (4, true), (5, false)] as [(Int, Bool)] {
-            let recent = RecentAnswers(right, at: .seconds(now))
+        for (since, counts) in [(0, true), (2, true), (3, false)] as [(Int, Bool)] {
+            let recent = RecentAnswers(right, since: .seconds(since))
             #expect(recent.echo(of: Self.anchor) == (counts ? .milliseconds(7) : nil))
-            #expect(recent.isConnected(to: address) == counts)
+            #expect(recent.isConnected(to: address) == counts && recent.isAnswered(by: Self.anchor) == counts)
+            #expect(!recent.hasNames)
         }
         let wrong = try [
             Self.state(.icmp, "192.0.2.1", .failure(.timeout, detail: "")), Self.state(.tcp, "192.0.2.1:443", mark: 1),
             Self.state(.tcp, "192.0.2.1:80"), Self.state(.dns, "example.test"),
         ]
-        let recent = RecentAnswers(wrong, at: .seconds(2))
-        #expect(recent.echo(of: Self.anchor) == nil && !recent.isConnected(to: address))
+        let recent = RecentAnswers(wrong, since: .seconds(2))
+        #expect(recent.echo(of: Self.anchor) == nil && !recent.isConnected(to: address) && recent.hasNames)
     }
 
     @Test func `what was answered a moment ago is evidence, and not queried again`() throws {
@@ -52,8 +53,8 @@ import Testing
         var order = ExaminationOrder(targets: targets, servers: nil)
         for (recent, tasks) in [
             (RecentAnswers(), 3),
-            (RecentAnswers(try [Self.state(.icmp, "192.0.2.1")], at: .seconds(3)), 2),
-            (RecentAnswers(try [Self.state(.tcp, "192.0.2.1:443")], at: .seconds(3)), 2),
+            (RecentAnswers(try [Self.state(.icmp, "192.0.2.1")], since: .seconds(1)), 2),
+            (RecentAnswers(try [Self.state(.tcp, "192.0.2.1:443")], since: .seconds(1)), 2),
         ] {
             order.recent = recent
             var state = ExaminationState(order, kernel: try LiveKernel())

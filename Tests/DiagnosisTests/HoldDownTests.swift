@@ -16,8 +16,9 @@ import Testing
         case .address, .local:
             #expect(holdDown.rounds == 1 && holdDown.age == .zero && holdDown.goodRounds == 1)
         case .link:
-            // Loss and multicast are measured, everything else is told by the kernel.
-            #expect(holdDown.rounds == (code == .linkLoss ? 3 : code == .mdnsBlocked ? 2 : 1))
+            // Loss, multicast and neighbours are measured, everything else is what the kernel reports.
+            let rounds: [VerdictCode: Int] = [.linkLoss: 3, .linkClientIsolation: 3, .mdnsBlocked: 2]
+            #expect(holdDown.rounds == rounds[code] ?? 1)
         case .gateway:
             #expect(holdDown.rounds == 2 && holdDown.age == .seconds(1))
         case .captive, .wan, .dns, .transport, .application, .resolve, .route, .reach, .tcp, .tls, .http, .websocket:

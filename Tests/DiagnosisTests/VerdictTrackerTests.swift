@@ -101,6 +101,26 @@ import Testing
         )
     }
 
+    @Test func `a host that answers again is not down any more, also where no certificate was seen`() {
+        func diagnosis(isDown: Bool) -> Diagnosis {
+            var evidence = Healthy.evidence
+            if isDown {
+                for index in evidence.reach.indices {
+                    evidence.reach[index].anchors[1].echo = .known(false)
+                    evidence.reach[index].anchors[1].datagrams = .known(false)
+                    for port in evidence.reach[index].anchors[1].ports.keys {
+                        evidence.reach[index].anchors[1].ports[port] = .silent
+                    }
+                }
+            }
+            (evidence.application.certificates, evidence.application.clockOffset) = ([], .notAsked)
+            return RuleEvaluator().evaluate(evidence)
+        }
+        let (down, up) = (diagnosis(isDown: true), diagnosis(isDown: false))
+        let changes = run([(0, down), (5, down), (6, up), (7, up)])
+        #expect(changes == [[], ["+target.down"], [], ["-target.down"]])
+    }
+
     @Test func `a cause that is certain takes back what it hides, and one that is not does not`() {
         var blind = Healthy.evidence
         blind.loseGateways()

@@ -19,21 +19,45 @@ import Testing
         }
     }
 
-    @Test func `a network in order is examined once a minute, not in step with others`() {
+    @Test func `a network in order is confirmed once a minute, not in step with others, and examined twice an hour`() {
         #expect(Self.pauses([.sound, .sound]) == [.seconds(60), .seconds(60)])
         var schedule = DiagnosisSchedule(at: .seconds(7))
-        #expect(schedule.next == .seconds(7))
+        #expect(schedule.next == .seconds(7) && schedule.step(at: .seconds(7)) == .round)
+        schedule.begin(at: .seconds(7))
         schedule.end(.sound, isFrugal: false, at: .seconds(8), chance: 0.5)
         #expect(schedule.next == .seconds(8 + 57))
+        var confirmed = 0
+        while let next = schedule.next, schedule.step(at: next) == .confirmation {
+            schedule.confirm(isFrugal: false, at: next)
+            confirmed += 1
+        }
+        #expect(confirmed == 30 && schedule.next == .seconds(65 + 30 * 60))
+        #expect(schedule.step(at: .seconds(65 + 30 * 60)) == .routine)
+    }
+
+    @Test func `a confirmation without an answer is followed by a round at once`() {
+        var schedule = Self.sound(at: .seconds(10))
+        schedule.confirm(isFrugal: false, at: .seconds(70))
+        schedule.reject(at: .seconds(72))
+        #expect(schedule.next == .seconds(72) && schedule.step(at: .seconds(72)) == .round)
+    }
+
+    @Test func `what connections prove needs no round, what happened does`() {
+        var schedule = Self.sound(at: .seconds(10))
+        #expect(schedule.step(at: .seconds(70)) == .confirmation)
+        schedule.partChanged(isFrugal: false, at: .seconds(69))
+        #expect(schedule.step(at: .seconds(70)) == .round)
+        schedule.confirm(isFrugal: false, at: .seconds(70))
+        #expect(schedule.next == .seconds(69), "a round that is due is not put off")
     }
 
     @Test func `without an interval only what fails is examined, until it is in order`() {
         var schedule = DiagnosisSchedule(at: .seconds(7), interval: nil)
         #expect(schedule.next == nil)
-        schedule.trafficChanged(isPath: true, isStall: true, at: .seconds(8))
+        schedule.pathChanged(at: .seconds(8))
         #expect(schedule.next == .seconds(8))
         schedule.begin(at: .seconds(8))
-        schedule.end(.broken, isFrugal: false, at: .seconds(11), chance: 0)
+        schedule.end(.wrong(isBroken: true), isFrugal: false, at: .seconds(11), chance: 0)
         #expect(schedule.next == .seconds(12))
         schedule.begin(at: .seconds(12))
         schedule.end(.sound, isFrugal: false, at: .seconds(15), chance: 0)
@@ -45,15 +69,15 @@ import Testing
         schedule.begin(at: .seconds(60))
         var isAbandoned = schedule.abandon(at: .milliseconds(60_200))
         #expect(isAbandoned)
-        schedule.trafficChanged(isPath: true, isStall: true, at: .milliseconds(60_200))
+        schedule.pathChanged(at: .milliseconds(60_200))
         #expect(schedule.next == .milliseconds(60_200))
         // What stalls and is answered in turns is examined all the same.
         schedule.begin(at: .milliseconds(60_200))
         isAbandoned = schedule.abandon(at: .seconds(62))
         #expect(!isAbandoned)
-        schedule.trafficChanged(isPath: true, isStall: false, at: .seconds(62))
+        schedule.pathChanged(at: .seconds(62))
         schedule.end(.sound, isFrugal: false, at: .seconds(64), chance: 0)
-        #expect(schedule.next == .seconds(64))
+        #expect(schedule.next == .seconds(62), "at once")
         schedule.begin(at: .seconds(64))
         isAbandoned = schedule.abandon(at: .seconds(71))
         #expect(isAbandoned)
@@ -61,68 +85,58 @@ import Testing
 
     @Test func `a requested round does not stand for the one that is due`() {
         var schedule = DiagnosisSchedule(at: .zero, interval: nil)
-        for second in [60, 61] { schedule.trafficChanged(isPath: false, isStall: true, at: .seconds(second)) }
-        schedule.begin(at: .seconds(60))
-        schedule.end(.sound, isFrugal: false, at: .seconds(62), chance: 0)
-        schedule.trafficChanged(isPath: false, isStall: true, at: .seconds(63))
-        #expect(schedule.next == .seconds(70))
-        schedule.begin(isRequested: true, at: .seconds(68))
-        schedule.end(.sound, isFrugal: false, at: .seconds(69), chance: 0)
-        #expect(schedule.next == .seconds(70))
-    }
-
-    @Test func `destinations that stall again and again begin a round every ten seconds, and once what was due`() {
-        var schedule = DiagnosisSchedule(at: .zero, interval: nil)
-        func round(_ at: Int) {
-            #expect(schedule.next == .seconds(at))
-            schedule.begin(at: .seconds(at))
-            schedule.end(.sound, isFrugal: false, at: .seconds(at) + .milliseconds(500), chance: 0)
-            #expect(schedule.next == nil)
+        for second in [60, 61, 62, 63] {
+            schedule.partChanged(isFrugal: false, at: .seconds(second))
+            if second < 63 { schedule.begin(at: .seconds(second)) }
         }
-        schedule.trafficChanged(isPath: false, isStall: true, at: .seconds(60))
-        round(60)
-        // That it is answered again does not delay what stalls next.
-        schedule.trafficChanged(isPath: false, isStall: false, at: .seconds(67))
-        round(70)
-        schedule.trafficChanged(isPath: false, isStall: true, at: .seconds(73))
-        round(73)
-        for second in [74, 76, 82] { schedule.trafficChanged(isPath: false, isStall: true, at: .seconds(second)) }
-        round(83)
-        schedule.trafficChanged(isPath: false, isStall: true, at: .seconds(94))
-        round(94)
-        schedule.trafficChanged(isPath: false, isStall: false, at: .seconds(95))
-        round(104)
+        #expect(schedule.next == .seconds(70))
+        schedule.begin(isOther: true, at: .seconds(68))
+        #expect(schedule.next == .seconds(70))
     }
 
-    @Test func `what connections prove needs no round`() {
-        var schedule = DiagnosisSchedule(at: .zero)
-        schedule.postpone(at: .seconds(60))
-        #expect(schedule.next == .seconds(120))
-    }
-
-    @Test func `what is not certain is examined again soon, what stays broken less often, and never seldom`() {
+    @Test func `what is not certain is examined again soon, and what stays wrong every few seconds`() {
         #expect(Self.pauses([.unsettled, .unsettled]) == [.seconds(5), .seconds(5)])
+        // From the end of a round that ended as it began, the least gap.
         #expect(Self.pauses([.recovering]) == [.seconds(1)])
-        let broken = Self.pauses(Array(repeating: .broken, count: 12))
-        #expect(broken.prefix(5) == [.seconds(1), .seconds(2), .seconds(4), .seconds(8), .seconds(15)])
-        #expect(broken.suffix(2) == [.seconds(15), .seconds(15)])
-        #expect(Self.pauses([.broken, .broken, .sound, .broken]).last == .seconds(1))
+        for isBroken in [true, false] {
+            let wrong = Self.pauses(Array(repeating: .wrong(isBroken: isBroken), count: 12))
+            #expect(wrong.prefix(4) == [.seconds(1), .seconds(2), .seconds(4), .seconds(5)])
+            #expect(wrong.last == .seconds(5))
+        }
+        let broken = DiagnosisSchedule.Finding.wrong(isBroken: true)
+        #expect(Self.pauses([broken, broken, .sound, broken]).last == .seconds(1))
     }
 
-    @Test func `a path that costs money is spared`() {
-        #expect(
-            Self.pauses([.sound, .unsettled, .broken], isFrugal: true) == [.seconds(600), .seconds(50), .seconds(10)]
-        )
-        #expect(Self.pauses(Array(repeating: .broken, count: 12), isFrugal: true).last == .seconds(30))
+    /// Rounds of six seconds that find the fault, of four that do not, and the mend just after a bad one began.
+    @Test(arguments: [10, 240, 600, 86_400], [false, true])
+    func `a fault is over twenty seconds after its end, however long it lasted`(outage: Int, isFrugal: Bool) {
+        var schedule = DiagnosisSchedule(at: .zero)
+        var (now, good, mend) = (Duration.zero, 0, Duration.zero)
+        while good < 2 {
+            now = max(now, schedule.next ?? now)
+            schedule.begin(at: now)
+            let isBad = now <= .seconds(outage)
+            if isBad { mend = now }
+            now += .seconds(isBad ? 6 : 4)
+            good += isBad ? 0 : 1
+            schedule.end(isBad ? .wrong(isBroken: true) : .recovering, isFrugal: isFrugal, at: now, chance: 0)
+        }
+        #expect(now - mend <= .seconds(20), "\(now - mend)")
     }
 
-    /// Requests of probes, each answered by when a round began: three at once, then one a minute.
+    @Test func `a path that costs money is spared while nothing is wrong or nothing is broken`() {
+        #expect(Self.pauses([.sound, .unsettled], isFrugal: true) == [.seconds(600), .seconds(5)])
+        #expect(Self.pauses(Array(repeating: .wrong(isBroken: true), count: 12), isFrugal: true).last == .seconds(5))
+        #expect(Self.pauses(Array(repeating: .wrong(isBroken: false), count: 12), isFrugal: true).last == .seconds(30))
+    }
+
+    /// Requests of probes, each answered by when a round began: three at once, then one every ten seconds.
     @Test(arguments: [
         ([100], [100]), ([100, 100, 100], [100]), ([100, 105], [100, 105]),
-        ([100, 110, 120, 130, 140], [100, 110, 120, 160]), ([100, 110, 120, 130, 161], [100, 110, 120, 160, 220]),
-        ([100, 110, 120, 400, 410, 420, 430], [100, 110, 120, 400, 410, 420, 460]),
+        ([100, 102, 104, 106, 108], [100, 102, 104, 110]), ([100, 102, 104, 106, 111], [100, 102, 104, 110, 120]),
+        ([100, 102, 104, 400, 401, 402, 403], [100, 102, 104, 400, 401, 402, 410]),
     ])
-    func `probes have the network examined at once, three times in a row and then once a minute`(
+    func `probes have the network examined at once, three times in a row and then every ten seconds`(
         requests: [Int],
         rounds: [Int]
     ) {
@@ -130,7 +144,7 @@ import Testing
         var began: [Int] = []
         for second in 0..<600 {
             let now = Duration.seconds(second)
-            for request in requests where request == second { schedule.probeChanged(isFrugal: false, at: now) }
+            for request in requests where request == second { schedule.partChanged(isFrugal: false, at: now) }
             guard let next = schedule.next, next <= now else { continue }
             began.append(second)
             schedule.begin(at: now)
@@ -139,44 +153,28 @@ import Testing
         #expect(began == rounds)
     }
 
-    @Test func `a round that is due anyway serves a request that waits for its token`() {
-        var schedule = DiagnosisSchedule(at: .zero)
-        func request(at second: Int, due: Int) {
-            schedule.probeChanged(isFrugal: false, at: .seconds(second))
+    @Test func `on a path that costs money the fourth of a row waits for a minute`() {
+        var schedule = Self.sound(at: .zero, interval: nil)
+        for (second, due) in [(100, 100), (102, 102), (104, 104), (106, 160)] {
+            schedule.partChanged(isFrugal: true, at: .seconds(second))
             #expect(schedule.next == .seconds(due))
+            guard due < 160 else { continue }
             schedule.begin(at: .seconds(due))
-            schedule.end(.sound, isFrugal: false, at: .seconds(due), chance: 0)
+            schedule.end(.sound, isFrugal: true, at: .seconds(due), chance: 0)
         }
-        schedule.begin(at: .zero)
-        schedule.end(.sound, isFrugal: false, at: .seconds(60), chance: 0)
-        for second in [100, 110, 120] { request(at: second, due: second) }
-        schedule.probeChanged(isFrugal: false, at: .seconds(130))
-        schedule.pathChanged(at: .seconds(140))
-        #expect(schedule.next == .seconds(140))
-        schedule.begin(at: .seconds(140))
-        schedule.end(.sound, isFrugal: false, at: .seconds(141), chance: 0)
-        #expect(schedule.next == .seconds(201))
-        request(at: 150, due: 160)
-        // On a path that should be spared a round is a hundred seconds after the one before as well.
-        schedule.probeChanged(isFrugal: true, at: .seconds(230))
-        #expect(schedule.next == .seconds(220), "the regular round is due before")
-        schedule.begin(at: .seconds(230))
-        schedule.end(.sound, isFrugal: true, at: .seconds(231), chance: 0)
-        schedule.probeChanged(isFrugal: true, at: .seconds(240))
-        #expect(schedule.next == .seconds(330))
     }
 
     @Test func `what happens during a round has it repeated, whatever the round finds`() {
-        for finding in [DiagnosisSchedule.Finding.sound, .unsettled, .broken] {
+        for finding in [DiagnosisSchedule.Finding.sound, .unsettled, .wrong(isBroken: true)] {
             var schedule = DiagnosisSchedule(at: .zero)
             schedule.begin(at: .seconds(100))
             schedule.pathChanged(at: .seconds(103))
             schedule.end(finding, isFrugal: true, at: .seconds(108), chance: 0)
-            #expect(schedule.next == .seconds(108))
+            #expect(schedule.next == .seconds(103))
             schedule.begin(at: .seconds(108))
-            for _ in 0..<5 { schedule.probeChanged(isFrugal: false, at: .seconds(109)) }
+            for _ in 0..<5 { schedule.partChanged(isFrugal: false, at: .seconds(109)) }
             schedule.end(finding, isFrugal: true, at: .seconds(110), chance: 0)
-            #expect(schedule.next == .seconds(110))
+            #expect(schedule.next == .seconds(109))
             schedule.begin(at: .seconds(110))
             schedule.end(.sound, isFrugal: false, at: .seconds(111), chance: 0)
             #expect(schedule.next == .seconds(171), "once only")
@@ -184,15 +182,21 @@ import Testing
     }
 
     @Test func `a change of the path is examined at once, but not twice within a second`() {
-        var schedule = DiagnosisSchedule(at: .zero)
-        schedule.begin(at: .seconds(100))
-        schedule.end(.sound, isFrugal: true, at: .seconds(101), chance: 0)
+        var schedule = Self.sound(at: .seconds(100))
         schedule.pathChanged(at: .seconds(200))
-        #expect(schedule.next == .seconds(200))
+        #expect(schedule.next == .seconds(160), "the confirmation is due before")
+        #expect(schedule.step(at: .seconds(200)) == .round)
         schedule.begin(at: .seconds(200))
         schedule.end(.sound, isFrugal: false, at: .milliseconds(200_100), chance: 0)
         schedule.pathChanged(at: .milliseconds(200_300))
         #expect(schedule.next == .seconds(201))
+    }
+
+    private static func sound(at now: Duration, interval: Duration? = .seconds(60)) -> DiagnosisSchedule {
+        var schedule = DiagnosisSchedule(at: now, interval: interval)
+        schedule.begin(at: now)
+        schedule.end(.sound, isFrugal: false, at: now, chance: 0)
+        return schedule
     }
 
     @Test func `whoever asks gets a round at once, but not two within a second`() {
@@ -201,7 +205,7 @@ import Testing
         schedule.begin(at: .seconds(100))
         #expect(schedule.runNow(isRunning: true, at: .milliseconds(100_300)) == .running)
         #expect(schedule.runNow(isRunning: true, at: .seconds(105)) == .running)
-        schedule.end(.broken, isFrugal: false, at: .milliseconds(100_400), chance: 0)
+        schedule.end(.wrong(isBroken: true), isFrugal: false, at: .milliseconds(100_400), chance: 0)
         #expect(schedule.runNow(isRunning: false, at: .milliseconds(100_600)) == .tooSoon(.milliseconds(400)))
         #expect(schedule.runNow(isRunning: false, at: .seconds(101)) == .granted)
     }
@@ -243,7 +247,7 @@ import Testing
 
     private static func headline(_ requested: RequestedDiagnosis?, at now: Duration) -> Headline.State {
         var facts = HeadlineFacts(host: "h", path: path(), statusSince: .seconds(100), now: now)
-        facts.verdicts = requested?.verdicts ?? []
+        facts.verdicts = requested?.verdicts(at: now) ?? []
         facts.examination = requested?.summary
         return HeadlineEvaluator(facts).headline.state
     }
@@ -257,12 +261,15 @@ import Testing
         #expect(Self.found().end == .seconds(350))
     }
 
-    @Test func `the headline says what was found until it counts no more`() {
+    @Test func `the headline says what was found until it counts no more, of a fault for twenty seconds`() {
         let found = Self.found()
         #expect(Self.headline(nil, at: .seconds(199)) == .connected)
         for now in [Duration.seconds(200), found.end] { #expect(Self.headline(found, at: now) == .online) }
         #expect(Self.headline(found, at: found.end + .milliseconds(1)) == .connected)
-        #expect(Self.headline(Self.found([Self.verdict]), at: .seconds(200)) == .noInternet)
+        let fault = Self.found([Self.verdict])
+        #expect(fault.end == found.end)
+        for second in [200, 220] { #expect(Self.headline(fault, at: .seconds(second)) == .noInternet) }
+        #expect(Self.headline(fault, at: .milliseconds(220_001)) == .connected)
     }
 
     @Test func `of another way it says nothing, and how the way is does not matter`() {

@@ -140,6 +140,21 @@ import Testing
         withExtendedLifetime((far, scratch)) {}
     }
 
+    @Test func `while nothing fails a packet confirms that, and one without an answer begins a round`() async throws {
+        let far = try Self.connect()
+        let (service, scratch) = try await Self.start("enabled: true, interval: 10s, ")
+        try await Self.waitForRound(service) { $0["complete"]?.bool == true }
+        await Namespace.current.loop.sleep(for: .seconds(12))
+        #expect(try service.get("/metrics").contains("nwpath_diagnosis_rounds_total 1\n"))
+        #expect(try Self.headline(service) == "online")
+        try far.ip("address del 198.51.100.80/32 dev eth1")
+        try await service.eventually("verdict.raised")
+        #expect(try Self.headline(service) == "no_internet")
+        try far.ip("address add 198.51.100.80/32 dev eth1")
+        try await service.eventually("verdict.cleared")
+        withExtendedLifetime((far, scratch)) {}
+    }
+
     @Test func `where diagnosis is switched off a failing probe starts none`() async throws {
         let far = try Self.connect()
         let scratch = try Scratch()

@@ -115,11 +115,14 @@ import Testing
     }
 
     @Test func `diagnosis.md has the limits of what the service examines`() throws {
-        let longest = [DiagnosisSchedule.longest, DiagnosisSchedule.longestFrugal].map(Self.seconds)
+        let (longest, frugal) = (Self.seconds(DiagnosisSchedule.longest), Self.seconds(DiagnosisSchedule.longestFrugal))
         let sentences: [String] = [
-            "from one second to \(longest[0])",
-            "which end at \(longest[1]) seconds",
+            "from one second to \(longest),",
+            "for \(frugal) seconds at most",
+            "once in \(Self.seconds(DiagnosisSchedule.refill)) seconds",
+            "every \(Self.minutes(DiagnosisSchedule.fullInterval)) minutes",
             "for \(Self.seconds(RequestedDiagnosis.validity)) seconds, as long as a round",
+            "a fault for \(Self.seconds(RequestedDiagnosis.faultValidity)) seconds",
         ]
         try Self.expect(sentences, in: "diagnosis.md")
     }

@@ -37,6 +37,8 @@ public final class HeadlineEvaluator {
 
     /// How long failures of a path that has just become satisfied decide nothing: two tests a second apart.
     private static let settling = Duration.milliseconds(1500)
+    /// How far apart readings see the same break in several families.
+    private static let margin = Duration.milliseconds(400)
 
     public init(_ all: HeadlineFacts) {
         var facts = all
@@ -186,10 +188,13 @@ public final class HeadlineEvaluator {
         else { return nil }
         let families = Set(stalls.map(\.family))
         let isElsewhere =
-            AddressFamily.allCases.contains { !families.contains($0) && isProved($0, since: since) }
-            || facts.traffic.contains { isAnswered($0) && ($0.answered ?? .zero) > since + .milliseconds(400) }
+            AddressFamily.allCases.contains { !families.contains($0) && isProved($0, since: since + Self.margin) }
+            || facts.traffic.contains { isAnswered($0) && ($0.answered ?? .zero) > since + Self.margin }
         let hasAnswer = beyond.contains { ($0.answered ?? .zero) > since + HeadlineFacts.repetition }
         guard !isElsewhere, !hasAnswer else { return nil }
+        guard facts.now - since >= HeadlineFacts.stallHold else {
+            return Finding(state: .checking, message: text.unanswered(stalls), began: since)
+        }
         return Finding(
             state: .noInternet,
             message: text.unanswered(stalls),
@@ -214,9 +219,16 @@ public final class HeadlineEvaluator {
         return isFresh(answered, for: TrafficObservation.validity) && answered >= lastUnanswered
     }
 
-    /// One has just answered again, and others that failed have not been repeated since.
+    /// A test or an examination has just been answered again, and others that failed have not been repeated since.
     private var recovering: Finding? {
         let probes = beyond + servers
+        if let examination = facts.examination, examination.reachedDNS || examination.reachedInternet,
+            facts.now - examination.ended < HeadlineFacts.repetition,
+            let probe = (examination.reachedDNS ? probes : beyond)
+                .first(where: { $0.isFailing && ($0.lastStart ?? .zero) < examination.started })
+        {
+            return Finding(state: .checking, message: text.failed(probe))
+        }
         guard let newest = probes.compactMap(\.answeringSince).max(), facts.now - newest < HeadlineFacts.repetition,
             probes.contains(where: { $0.isFailing && ($0.lastStart ?? newest) < newest }),
             let probe = probes.first(where: { $0.answeringSince == newest })
@@ -261,12 +273,29 @@ public final class HeadlineEvaluator {
     /// Else it may be that nothing beyond the gateway answers, which the runs that go on will show.
     private func isConfirmedBeyond(since names: [ProbeObservation]) -> Bool {
         let hosts = beyond.filter { !$0.failsAtName && $0.shortage == nil }
-        guard let first = firstFailure(of: names), !hosts.isEmpty else { return true }
+        guard let first = firstFailure(of: names) else { return true }
+        guard !hosts.isEmpty else { return isExamined(names, since: first) }
         return hosts.contains { $0.failingSince == nil && ($0.answered ?? .zero) >= first }
             || hosts.allSatisfy { $0.failingSince != nil }
     }
 
+    /// Whether an examination began since these tests failed, and one failed after its end.
+    ///
+    /// Servers that refuse or answer with an error, and failures for which no examination comes, decide alone.
+    private func isExamined(_ tests: [ProbeObservation], since first: Duration) -> Bool {
+        let hasReplies = tests.allSatisfy { $0.failure == "dns" || $0.isRefused }
+        guard facts.examinesFailures, !hasReplies, facts.now - first < HeadlineFacts.examination else { return true }
+        guard let examination = facts.examination, examination.started >= first else { return false }
+        return tests.contains { ($0.lastStart ?? .zero) >= examination.ended }
+    }
+
     private var silent: Finding? {
+        let tests = beyond + servers.filter { $0.shortage == nil }
+        if isDecided(tests), !hasInternet, let first = firstFailure(of: tests),
+            facts.examination?.isSilent == true, startOfExamination >= first
+        {
+            return unanswered(by: tests)
+        }
         // Where name servers fail as well, one test that failed often enough decides for all.
         let (hostsBeyond, able) = (beyond.filter { $0.shortage == nil }, servers.filter { $0.shortage == nil })
         let hosts = hostsBeyond.isEmpty && areBeyond(able) ? able : hostsBeyond
@@ -277,12 +306,16 @@ public final class HeadlineEvaluator {
             isAllSilent || targets(of: hosts.filter { $0.isSilent || $0.isRefused }) > 1,
             !isContradicted(hosts, areSilent: isAllSilent)
         else { return nil }
-        return Finding(
+        return unanswered(by: hosts)
+    }
+
+    private func unanswered(by tests: [ProbeObservation]) -> Finding {
+        Finding(
             state: .noInternet,
-            message: text.nothingAnswers(hosts),
+            message: text.nothingAnswers(tests),
             hint: HeadlineText.nothingAnswersHint,
             cause: .tests,
-            began: firstFailure(of: hosts),
+            began: firstFailure(of: tests),
             element: .internet
         )
     }
@@ -345,7 +378,7 @@ public final class HeadlineEvaluator {
             finding.began = max(standing.since, recovery ?? .zero)
             return finding
         }
-        if let stall = stalls.first {
+        if let stall = stalls.first(where: { facts.now - ($0.stalledSince ?? .zero) >= HeadlineFacts.stallHold }) {
             return Finding(
                 state: .degraded,
                 message: text.unanswered(stalls),
@@ -460,7 +493,7 @@ public final class HeadlineEvaluator {
 
     /// When a test beyond the gateway last began to fail, or an examination ended in which nothing there answered.
     private var lastUnanswered: Duration {
-        let unanswered = lastExamination(\.isSilent) ? facts.examination?.ended ?? .zero : .zero
+        let unanswered = facts.examination.flatMap { $0.isSilent ? $0.ended : nil } ?? .zero
         return max(newestFailure(of: beyond.filter { !$0.hasReply }), unanswered)
     }
 
@@ -486,6 +519,10 @@ public final class HeadlineEvaluator {
 extension HeadlineFacts {
     /// How long after an answer others that failed are awaited; where packets are lost all the time some always fail.
     fileprivate static let repetition = Duration.seconds(5)
+    /// How long connections are unanswered before that is reported: what a short break lost is sent again meanwhile.
+    fileprivate static let stallHold = Duration.milliseconds(3500)
+    /// How long an examination of failures that began is waited for.
+    fileprivate static let examination = Duration.seconds(20)
 
     /// The probes of a position that count: where the last run was not assessed, as long as the result before it does.
     fileprivate func tests(of position: ProbeObservation.Position) -> [ProbeObservation] {
@@ -507,22 +544,14 @@ extension HeadlineFacts {
             return results.compactMap(\.self).map { $0 + probe.validity + tick }
         }
         ends += probes.compactMap(\.answeringSince).map { $0 + Self.repetition }
+        ends += probes.compactMap(\.failingSince).map { $0 + Self.examination }
+        ends += traffic.compactMap(\.stalledSince).map { $0 + Self.stallHold }
         ends += traffic.compactMap(\.answered).map { $0 + TrafficObservation.validity + tick }
-        if let examination { ends.append(examination.ended + examination.validity + tick) }
+        if let examination {
+            ends.append(examination.ended + (probes.contains(where: \.isFailing) ? Self.repetition : .zero))
+            ends.append(examination.ended + examination.validity + tick)
+        }
         return ends.filter { $0 > now }.min()
-    }
-}
-
-extension HeadlineEvaluator.Finding {
-    init(state: Headline.State, _ standing: VerdictTracker.Standing, _ element: ChainElement.Kind) {
-        self.init(
-            state: state,
-            message: standing.verdict.say,
-            hint: standing.verdict.action,
-            cause: Headline.Cause(standing.verdict.code.rawValue),
-            began: standing.since,
-            element: element
-        )
     }
 }
 
@@ -559,41 +588,5 @@ extension HeadlineFacts {
                 return probe.position == .beyond && verdict.stopsEverything
                     && (verdict.family == nil || verdict.family == probe.family)
             }
-    }
-}
-
-extension VerdictCode {
-    /// Whether what it is about works, and is slower than it should be.
-    fileprivate var isSlowness: Bool {
-        switch self {
-        case .dnsSlow, .dnsAAAATimeout, .performanceHighLatency, .performanceJitter, .performanceBufferbloat,
-            .performanceLowThroughput:
-            true
-        default: false
-        }
-    }
-}
-
-extension Verdict {
-    /// Whether it is about what every packet needs.
-    fileprivate var stopsEverything: Bool { code.layer <= .wan && code.layer != .captive && !isPartial }
-}
-
-extension FamilyPath {
-    /// Whether packets come from an IPv4 link-local address and go to no router.
-    fileprivate var isLinkLocalOnly: Bool { isOnLink && source.family == .ipv4 && source.isLinkLocal }
-}
-
-extension UnsatisfiedReason {
-    /// Whether an interface works all the same, so that its own network is in reach.
-    fileprivate var leavesNetworkInReach: Bool {
-        switch self {
-        case .noDefaultRoute, .routeUnreachable, .routeProhibited, .routeBlackhole, .gatewayUnreachable,
-            .preferredRouteLinkDown:
-            true
-        case .noInterface, .linkDown, .noCarrier, .portNotForwarding, .dormant, .wifiAuthenticationFailed, .noAddress,
-            .dadPending, .configuring, .noSourceAddress, .rfkillWifi, .rfkillWwan, .policy, .blockedByFirewall, .noPeer:
-            false
-        }
     }
 }

@@ -15,6 +15,8 @@ public struct HeadlineFacts: Sendable {
     public var examination: ExaminationSummary?
     /// Whether the first examination is to come.
     public var awaitsExamination = false
+    /// Whether an examination follows by itself when tests fail.
+    package var examinesFailures = false
     public var probes: [ProbeObservation] = []
     /// What the machine's own connections through the gateways of the path show.
     public var traffic: [TrafficObservation] = []

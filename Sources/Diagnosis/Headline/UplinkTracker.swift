@@ -20,7 +20,7 @@ public struct UplinkTracker: Hashable, Sendable {
 
 extension Path {
     /// Whether it has gateways, and none of them answers.
-    var hasSilentGateways: Bool { !gateways.isEmpty && gateways.allSatisfy { $0.isReachable == false } }
+    package var hasSilentGateways: Bool { !gateways.isEmpty && gateways.allSatisfy { $0.isReachable == false } }
 
     /// The gateway of the interface that packets leave by first; `nil` where that one needs none.
     var firstGateway: Gateway? {

@@ -4,9 +4,9 @@ internal import Probes
 
 /// When the daemon examines the network next.
 ///
-/// Pure: rounds and times in, the next time out. In order, once in an interval, or not at all; a finding that is not certain
-/// yet is checked again soon; while something stays broken the pauses double up to ``longest``; after a change of the path,
-/// when a probe fails or recovers, and when connections stall or are answered again, at once.
+/// Pure: rounds and times in, the next time out. In order, once in ``fullInterval``, or not at all; a finding that is not
+/// certain yet is checked again soon; while something stays wrong the pauses double up to ``longest``; what happens on the path,
+/// to probes and to connections begins a round at once, or repeats the one that runs.
 struct DiagnosisSchedule: Hashable {
     enum Finding: Hashable {
         /// Nothing is wrong, and nothing was.
@@ -15,72 +15,94 @@ struct DiagnosisSchedule: Hashable {
         case unsettled
         /// Some of what was wrong was not seen any more.
         case recovering
-        /// What was wrong still is.
-        case broken
+        /// What was wrong still is; `isBroken` where it is broken, and not degraded only.
+        case wrong(isBroken: Bool)
     }
 
-    /// From the end of one round to the next while nothing is wrong, where nothing else is configured.
+    /// What is due.
+    enum Step: Hashable {
+        /// A few packets that show that hosts still answer, or none where connections or probes show it.
+        case confirmation
+        /// A round by the interval.
+        case routine
+        /// A round because of what was found or happened.
+        case round
+    }
+
+    /// From one confirmation to the next while nothing is wrong, where nothing else is configured.
     static let interval = Duration.seconds(60)
+    /// From the end of one round to the next while nothing is wrong.
+    static let fullInterval = Duration.seconds(1800)
     /// The same while a finding is not certain.
     static let confirmation = Duration.seconds(5)
-    /// The same while a fault was seen no more, once.
-    static let recovery = Duration.seconds(1)
-    /// The longest pause while something is broken: an outage is not reported much longer than it lasts.
-    static let longest = Duration.seconds(15)
-    /// The same on a path that should be spared.
+    /// The longest pause while something is wrong: with two good rounds after it a fault is over 20 s after its end.
+    static let longest = Duration.seconds(5)
+    /// The same on a path that should be spared, where something is degraded only.
     static let longestFrugal = Duration.seconds(30)
-    /// By how much everything is slower on a path that costs money or should be spared.
+    /// By how much everything is slower while nothing is wrong on a path that costs money or should be spared.
     static let frugality = 10
     /// The least time from the start of one round to that of the next.
     static let gap = Duration.seconds(1)
-    /// The same where a destination is the reason: one that fails and answers alternately is no reason to examine all the time.
-    static let destinationGap = Duration.seconds(10)
-    /// How many rounds probes may request in a row, and when one more may follow (a token bucket).
-    static let probeBurst = 3
-    static let probeRefill = Duration.seconds(60)
+    /// The least time between two rounds that are given up: what changes all the time would never be examined.
+    static let abandonGap = Duration.seconds(10)
+    /// How many rounds one probe or destination after another begins in a row, and when one more may follow (a token bucket).
+    static let burst = 3
+    static let refill = Duration.seconds(10)
+    /// The same on a path that should be spared.
+    static let refillFrugal = Duration.seconds(60)
 
-    /// When the next round is due, as time since boot; `nil` while nothing fails and no interval is set.
-    private(set) var next: Duration?
     private let interval: Duration?
-    private var brokenRounds = 0
+    /// When the next step is due by itself; `nil` while nothing fails and no interval is set.
+    private var planned: Duration?
+    /// When a round is due because of what happened since the last one began.
+    private var requested: Duration?
+    /// When a full round is due although nothing is wrong; `nil` while something is, or was before the last round.
+    private var full: Duration?
+    private var wrongRounds = 0
     private var lastStart: Duration?
-    private var isRunning = false
-    /// When the next round is due though the one that runs has not ended: it began before what happened.
-    private var repetition: Duration?
-    /// When the last round was due because a destination stalled.
-    private var destinationDue: Duration?
     private var abandoned: Duration?
-    /// When the round is due that probes requested and that has not begun; `nil` without one.
-    private var probeDue: Duration?
-    /// When all tokens of probes are there again.
+    /// When a round that a probe or a destination requested is due and has not begun; `nil` without one.
+    private var partDue: Duration?
+    /// When all tokens are there again.
     private var bucketFull = Duration.zero
+    /// When something last happened, as time since boot: answers of before are old.
+    private(set) var lastEvent = Duration.zero
 
     /// Plans the first round for now, or for when something fails.
     init(at now: Duration, interval: Duration? = Self.interval) {
         self.interval = interval
-        next = interval == nil ? nil : now
+        planned = interval == nil ? nil : now
     }
 
-    /// Nothing is wrong, as is known otherwise: the round that is due is left out.
-    mutating func postpone(at now: Duration) { next = interval.map { now + $0 } }
+    /// When the next step is due, as time since boot; `nil` while nothing fails and no interval is set.
+    var next: Duration? { [planned, requested].compactMap(\.self).min() }
 
-    mutating func begin(isRequested: Bool = false, at now: Duration) {
+    /// What is to be done at a time when something is due.
+    func step(at now: Duration) -> Step {
+        if let requested, requested <= now { return .round }
+        return full.map { now < $0 ? .confirmation : .routine } ?? .round
+    }
+
+    /// Nothing is wrong, as a confirmation showed.
+    mutating func confirm(isFrugal: Bool, at now: Duration) {
+        planned = pause(isFrugal: isFrugal, chance: 0).map { now + $0 }
+    }
+
+    /// A confirmation got no answer: a round is due.
+    mutating func reject(at now: Duration) { bringForward(to: now) }
+
+    /// A round begins; one that a client requested (`isOther`) does not stand for one that is due.
+    mutating func begin(isOther: Bool = false, at now: Duration) {
         lastStart = now
-        isRunning = true
-        // A round that is due otherwise, before there is a token, serves the request as well.
-        if let probeDue, probeDue <= now { bucketFull = max(bucketFull, now) + Self.probeRefill }
-        probeDue = nil
-        // A round that was requested does not stand for one that is due because of a stall.
-        repetition = isRequested ? next : nil
+        guard !isOther else { return }
+        (planned, requested, partDue) = (nil, nil, nil)
     }
 
-    /// Gives up the round that runs, unless another one was given up just before: what stalls and is answered again and again
-    /// would never be examined.
+    /// Gives up the round that runs, whose results are from before what happened, unless another was given up just before.
     /// - Returns: Whether it is given up.
     mutating func abandon(at now: Duration) -> Bool {
-        if let abandoned, now - abandoned < Self.destinationGap { return false }
-        (isRunning, lastStart, repetition, next) = (false, nil, nil, nil)
-        abandoned = now
+        if let abandoned, now - abandoned < Self.abandonGap { return false }
+        (lastStart, abandoned) = (nil, now)
         return true
     }
 
@@ -94,55 +116,46 @@ struct DiagnosisSchedule: Hashable {
 
     /// A round ended; `chance` from 0 to 1 keeps machines from sending in step.
     mutating func end(_ finding: Finding, isFrugal: Bool, at now: Duration, chance: Double) {
-        var pause: Duration?
+        full = nil
         switch finding {
         case .sound:
-            brokenRounds = 0
-            pause = interval.map { $0 - $0 * (chance / 10) }
-        case .unsettled: pause = Self.confirmation
-        case .recovering: pause = Self.recovery
-        case .broken:
-            pause = min(Self.longest, .seconds(1 << min(brokenRounds, 10)))
-            brokenRounds += 1
+            wrongRounds = 0
+            planned = pause(isFrugal: isFrugal, chance: chance).map { now + $0 }
+            full = interval.map { now + max(Self.fullInterval, $0) }
+        case .unsettled: planned = now + Self.confirmation
+        // Not before the gap after its start.
+        case .recovering: planned = max(now, (lastStart ?? now) + Self.gap)
+        case .wrong(let isBroken):
+            let longest = isFrugal && !isBroken ? Self.longestFrugal : Self.longest
+            planned = now + min(longest, .seconds(1 << min(wrongRounds, 10)))
+            wrongRounds += 1
         }
-        if isFrugal { pause = pause.map { $0 * Self.frugality } }
-        if finding == .broken { pause = pause.map { min($0, Self.longestFrugal) } }
-        next = pause.map { now + $0 }
-        if let repetition { next = min(next ?? repetition, max(now, repetition)) }
-        isRunning = false
-        repetition = nil
     }
 
-    /// A path changed: what was found is old.
+    private func pause(isFrugal: Bool, chance: Double) -> Duration? {
+        interval.map { ($0 - $0 * (chance / 10)) * (isFrugal ? Self.frugality : 1) }
+    }
+
+    /// A path changed, or all connections of one are no longer answered or are again: what was found is old.
     mutating func pathChanged(at now: Duration) {
-        brokenRounds = 0
-        bringForward(to: now, gap: Self.gap)
+        wrongRounds = 0
+        lastEvent = now
+        bringForward(to: now)
     }
 
-    /// A probe failed as often as its threshold, found a portal, or answers again: one round, however many probes say so.
-    mutating func probeChanged(isFrugal: Bool, at now: Duration) {
-        guard probeDue == nil else { return }
-        let due = max(now, bucketFull - Self.probeRefill * (Self.probeBurst - 1))
-        probeDue = due
-        bringForward(to: due, gap: isFrugal ? Self.destinationGap * Self.frugality : Self.gap)
+    /// A probe or connections to one destination fail, or are answered again: one round, however many say so.
+    mutating func partChanged(isFrugal: Bool, at now: Duration) {
+        lastEvent = now
+        guard partDue == nil else { return }
+        let refill = isFrugal ? Self.refillFrugal : Self.refill
+        let due = max(now, bucketFull - refill * (Self.burst - 1))
+        bucketFull = max(bucketFull, now) + refill
+        partDue = due
+        bringForward(to: due)
     }
 
-    /// Connections are no longer answered (`isStall`), or are again; of one destination only when `isPath` is not set.
-    mutating func trafficChanged(isPath: Bool, isStall: Bool, at now: Duration) {
-        if isPath {
-            brokenRounds = 0
-            return bringForward(to: now, gap: Self.gap)
-        }
-        guard isStall else { return bringForward(to: now, gap: Self.destinationGap) }
-        let last = destinationDue ?? now - Self.destinationGap
-        let due = last > now ? last : max(now, last + Self.destinationGap)
-        destinationDue = due
-        bringForward(to: due, gap: Self.gap)
-    }
-
-    private mutating func bringForward(to now: Duration, gap: Duration) {
-        let due = max(now, (lastStart ?? now - gap) + gap)
-        if isRunning { repetition = min(repetition ?? due, due) }
-        next = min(next ?? due, due)
+    private mutating func bringForward(to now: Duration) {
+        let due = max(now, (lastStart ?? now - Self.gap) + Self.gap)
+        requested = min(requested ?? due, due)
     }
 }

@@ -51,6 +51,9 @@ final class DiagnosisService {
     private var tracker = VerdictTracker() { didSet { metrics.record(tracker.standing) } }
     private var carriers = CarrierMemory()
     private var examination: Examination?
+    private var confirmation: Confirmation?
+    /// When trains of packets were last sent that measure loss, and whether they found something.
+    private var measured: (at: Duration, isFaulty: Bool)?
     private var timer: EventLoop.Timer?
     private var forgetTimer: EventLoop.Timer?
     /// Whether the examination that runs was requested, beside those that the schedule plans.
@@ -67,16 +70,21 @@ final class DiagnosisService {
     /// The examination that runs, as `/api/v1/diagnosis` shows it.
     private(set) var running: DiagnosisStateDocument.Running?
     private var isProgressPending = false
+    /// Whether the examination that runs measures loss, and how long after one that did the next does.
+    private var isMeasuring = true
+    private var isRoutine = false
+    private static let measuringInterval = Duration.seconds(300)
+    /// The same while nothing is wrong.
+    private static let routineMeasuringInterval = Duration.seconds(3300)
     /// What the last examination of the schedule found.
     private var lastDocument = DiagnosisDocument.idle
     /// The results that are shown, with the origin of their targets.
     private var lastResult: (examination: ExaminationResult, targets: String)?
     private var requestedResult: (examination: ExaminationResult, targets: String)?
-    private var lastFinding = DiagnosisSchedule.Finding.sound
     /// How often the document changed, for the tags of documents.
     private(set) var revision: UInt64 = 0
     private var onChange: () -> Void = {}
-    /// Called when tests may still say otherwise: no host beyond the gateway answered, or some do again.
+    /// Called when tests may still say otherwise: no host beyond the gateway or no name server answered, or some do again.
     var onContradiction: () -> Void = {}
     /// What the machine's own connections show.
     var traffic: () -> [TrafficEvidence] = { [] }
@@ -104,8 +112,11 @@ final class DiagnosisService {
     /// The faults that the headline is evaluated from, worst first.
     var verdicts: [VerdictTracker.Standing] {
         guard let requested else { return tracker.standing }
-        return requested.verdicts + tracker.standing.filter(\.verdict.code.isOfCounters)
+        return requested.verdicts(at: clock.boot) + tracker.standing.filter(\.verdict.code.isOfCounters)
     }
+
+    /// Whether it examines by itself when something fails.
+    var isAutomatic: Bool { automatic != nil }
 
     /// Whether it examines by itself, again and again.
     var isPeriodic: Bool { automatic?.interval != nil }
@@ -131,7 +142,7 @@ final class DiagnosisService {
         if requested != nil { forget() }
         guard let automatic else {
             for change in tracker.forgetExaminations() { publish(change) }
-            (lastSummary, lastResult, lastFinding) = (nil, nil, .sound)
+            (lastSummary, lastResult, measured) = (nil, nil, nil)
             return healthChanged(health)
         }
         schedule = DiagnosisSchedule(at: clock.boot, interval: automatic.interval)
@@ -144,40 +155,53 @@ final class DiagnosisService {
         let outcome = schedule.runNow(isRunning: examination != nil, at: clock.boot)
         guard outcome == .granted else { return RunStart(outcome) }
         cancelTimer()
+        isRoutine = false
         try examine(isRequested: !isPeriodic)
         return .started
     }
 
     /// Examines soon when a path changed.
     func apply(_ update: EngineUpdate) {
-        for path in update.paths where path.monitor == MonitorPolicy.standardName { requested?.apply(path.change) }
+        let change = update.paths.first { $0.monitor == MonitorPolicy.standardName }?.change
+        if let change { requested?.apply(change) }
         guard automatic != nil else { return }
         carriers.record(ExaminationContext(engine.core).carriers, at: update.at)
         guard isPeriodic ? !update.isFirst : isFailing() || isAnythingStanding, !update.paths.isEmpty else {
             return
         }
+        if change?.isOfExamination == true { abandon() }
         schedule.pathChanged(at: clock.boot)
         plan()
+    }
+
+    /// Gives up the round that runs: what it found out until now is from before.
+    private func abandon() {
+        guard !isRequested, let running = examination, schedule.abandon(at: clock.boot) else { return }
+        running.cancel()
+        examination = nil
+        if self.running != nil { show(running: nil) }
     }
 
     /// Examines soon when a probe fails or recovers (`isReported`), or, while a verdict stands, answers after any failure.
     func probeChanged(isReported: Bool) {
         guard automatic != nil, isReported && (isPeriodic || isFailing()) || isAnythingStanding else { return }
         let isFrugal = !isAnythingStanding && engine.core.path.isFrugal
-        schedule.probeChanged(isFrugal: isFrugal, at: clock.boot)
+        // What began while one failed says nothing of a network that has recovered.
+        if !isFailing() { abandon() }
+        schedule.partChanged(isFrugal: isFrugal, at: clock.boot)
         plan()
     }
 
     /// Examines at once when connections are no longer answered, or are again.
-    func trafficChanged(isPath: Bool, isStall: Bool) {
+    func trafficChanged(isPath: Bool) {
         guard automatic != nil else { return }
-        // What it found out until now is from before.
-        if isPath, !isRequested, let running = examination, schedule.abandon(at: clock.boot) {
-            running.cancel()
-            examination = nil
-            if self.running != nil { show(running: nil) }
+        if isPath {
+            onContradiction()
+            abandon()
+            schedule.pathChanged(at: clock.boot)
+        } else {
+            schedule.partChanged(isFrugal: false, at: clock.boot)
         }
-        schedule.trafficChanged(isPath: isPath, isStall: isStall, at: clock.boot)
         plan()
     }
 
@@ -234,6 +258,7 @@ final class DiagnosisService {
     private var isAnythingStanding: Bool { tracker.standing.contains { !$0.verdict.code.isOfCounters } }
 
     private func cancel() {
+        endConfirmation()
         examination?.cancel()
         examination = nil
         if running != nil { show(running: nil) }
@@ -251,19 +276,56 @@ final class DiagnosisService {
         guard let next = schedule.next else { return }
         timer = loop.schedule(at: next) { [unowned self] in
             timer = nil
-            let isWell = isProvedByTraffic() && traffic().allSatisfy { $0.state == .proved } && !isFailing()
-            if lastFinding == .sound, isPeriodic, isWell {
-                schedule.postpone(at: clock.boot)
-                return plan()
-            }
+            let step = schedule.step(at: clock.boot)
+            isRoutine = step == .routine
+            switch step {
+            case .confirmation where !isFailing(), .routine where isWell: confirm()
             // What cannot begin is tried again by the schedule.
-            try? examine(isRequested: false)
+            case .confirmation, .routine, .round: try? examine(isRequested: false)
+            }
         }
+    }
+
+    /// Whether connections of this machine show that all is well.
+    private var isWell: Bool { isProvedByTraffic() && traffic().allSatisfy { $0.state == .proved } && !isFailing() }
+
+    private func endConfirmation() {
+        confirmation?.cancel()
+        confirmation = nil
+    }
+
+    /// Finds out by as few packets as possible whether what answered still does; a round follows where it does not.
+    private func confirm() {
+        let (path, now) = (engine.core.path, clock.boot)
+        endConfirmation()
+        schedule.confirm(isFrugal: path.isFrugal, at: now)
+        plan()
+        guard !isWell, let evidence = lastResult?.examination.evidence else { return }
+        let since = max(schedule.lastEvent, now - (automatic?.interval ?? .zero))
+        let definitions = Confirmation.definitions(
+            evidence,
+            servers: StandardTests(check: .local).definitions(for: path),
+            recent: RecentAnswers(probes(), since: since)
+        )
+        guard !definitions.isEmpty else { return renew(since: since) }
+        confirmation = Confirmation(definitions, loop: loop, pages: pages) { [unowned self] isAnswered in
+            confirmation = nil
+            if isAnswered { return renew(since: since) }
+            schedule.reject(at: clock.boot)
+            plan()
+        }
+    }
+
+    /// What the last round proved is so still.
+    private func renew(since: Duration) {
+        lastSummary?.renew(since: since, at: clock.boot)
+        onChange()
     }
 
     private func examine(isRequested: Bool) throws {
         self.isRequested = isRequested
-        schedule.begin(isRequested: isRequested, at: clock.boot)
+        endConfirmation()
+        schedule.begin(isOther: isRequested, at: clock.boot)
         let context = ExaminationContext(engine.core)
         do {
             let kernel = try self.kernel ?? LiveKernel()
@@ -305,7 +367,10 @@ final class DiagnosisService {
             return order
         }
         order.isRepeated = true
-        order.recent = RecentAnswers(probes(), at: clock.boot)
+        order.recent = RecentAnswers(probes(), since: max(schedule.lastEvent, clock.boot - RecentAnswers.validity))
+        let interval = isRoutine ? Self.routineMeasuringInterval : Self.measuringInterval
+        order.isMeasuring = measured.map { $0.isFaulty || clock.boot - $0.at >= interval } ?? true
+        isMeasuring = order.isMeasuring
         carriers.record(context.carriers, at: clock.boot)
         order.carriers = carriers
         return order
@@ -317,18 +382,14 @@ final class DiagnosisService {
         result.evidence.traffic = traffic()
         let diagnosis = diagnosis(of: result.evidence)
         metrics.count(result)
-        guard !isRequested else { return handleRequested(diagnosis, result, isFrugal: isFrugal, at: now) }
+        guard !isRequested else { return handleRequested(diagnosis, result, at: now) }
+        if isMeasuring { measured = (now, diagnosis.verdicts.contains { $0.code.isMeasured }) }
         if requested != nil { forget() }
         let stalled = AddressFamily.allCases.filter(result.evidence.isStalled)
         let changes = tracker.apply(diagnosis, at: now, stalled: Set(stalled))
         for change in changes { publish(change) }
-        lastFinding = finding(diagnosis)
-        schedule.end(
-            lastFinding,
-            isFrugal: isFrugal,
-            at: now,
-            chance: Double.random(in: 0..<1)
-        )
+        if tracker.standing.contains(where: { $0.verdict.code.isMeasured }) { measured?.isFaulty = true }
+        schedule.end(finding(diagnosis), isFrugal: isFrugal, at: now, chance: Double.random(in: 0..<1))
         forgetTimes()
         let pause = schedule.next.map { $0 - now } ?? DiagnosisSchedule.interval
         let validity = DiagnosisSchedule.validity(pause: pause)
@@ -336,7 +397,8 @@ final class DiagnosisService {
         lastResult = (result, targetsOrigin)
         lastSummary = summary(diagnosis, result, ended: now, validity: validity)
         let isRecovered = before?.reachedInternet == false && lastSummary?.reachedInternet == true
-        if lastSummary?.isSilent == true || isRecovered { onContradiction() }
+        let isWithoutNames = before?.reachedDNS != true || lastSummary?.reachedDNS != true
+        if lastSummary?.isSilent == true || isRecovered || isWithoutNames { onContradiction() }
         var document = document(result, targetsOrigin)
         // The verdicts that stand, not those of one round.
         showVerdicts(in: &document)
@@ -349,10 +411,8 @@ final class DiagnosisService {
     private func handleRequested(
         _ diagnosis: Diagnosis,
         _ result: ExaminationResult,
-        isFrugal: Bool,
         at now: Duration
     ) {
-        schedule.end(lastFinding, isFrugal: isFrugal, at: now, chance: 0)
         let validity = RequestedDiagnosis.validity
         let requested = RequestedDiagnosis(
             diagnosis.verdicts.filter { !$0.code.isOfCounters },
@@ -375,13 +435,16 @@ final class DiagnosisService {
         ended: Duration,
         validity: Duration
     ) -> ExaminationSummary {
-        ExaminationSummary(
+        var summary = ExaminationSummary(
             diagnosis,
             reach: result.evidence.reach,
             started: result.started,
             ended: ended,
             validity: validity
         )
+        // A server that answers each query with an error finds no names.
+        if result.evidence.dns.value?.contains(where: \.findsNames) != true { summary.reachedDNS = false }
+        return summary
     }
 
     private func forget() {
@@ -398,10 +461,10 @@ final class DiagnosisService {
             // A layer that was not assessed says nothing about its faults.
             let isRecovering =
                 standing.isSuperset(of: seen)
-                && standing.subtracting(seen).allSatisfy { diagnosis.state(of: $0.code.layer)?.isAssessed == true }
+                && standing.subtracting(seen).allSatisfy { diagnosis.state(of: $0.code)?.isAssessed == true }
             return isRecovering ? .recovering : .unsettled
         }
-        return seen.isEmpty ? .sound : .broken
+        return seen.isEmpty ? .sound : .wrong(isBroken: diagnosis.severity == .broken)
     }
 
     private func document(_ result: ExaminationResult, _ targets: String) -> DiagnosisDocument {
@@ -476,6 +539,38 @@ extension DiagnosisService: DaemonPart {
         isStopped = true
         cancel()
     }
+}
+
+extension PathChange {
+    /// Whether what an examination depends on is another one, or a gateway stopped answering or answers again.
+    fileprivate var isOfExamination: Bool {
+        guard let previous else { return true }
+        return previous.hasSilentGateways != current.hasSilentGateways
+            || ExaminedPath(previous) != ExaminedPath(current)
+    }
+}
+
+extension ExaminationSummary {
+    /// Counts from another time on.
+    fileprivate mutating func renew(since start: Duration, at now: Duration) {
+        (started, ended) = (max(started, start), now)
+    }
+}
+
+extension NameServerEvidence {
+    fileprivate var findsNames: Bool {
+        [ipv4, ipv6, nonexistent, root, known, stream].contains { answer in
+            switch answer {
+            case .answered, .noSuchName: true
+            default: false
+            }
+        }
+    }
+}
+
+extension VerdictCode {
+    /// Whether trains of packets show it.
+    fileprivate var isMeasured: Bool { layer == .performance && !isOfTraffic || self == .linkLoss }
 }
 
 extension Path {

@@ -10,30 +10,37 @@ internal import PathModel
 struct RequestedDiagnosis {
     /// How long it counts: as long as a round of a network in order that is examined again and again.
     static let validity = DiagnosisSchedule.validity(pause: DiagnosisSchedule.interval)
+    /// How long a fault counts that nothing confirms.
+    static let faultValidity = Duration.seconds(20)
 
-    /// The root causes, worst first.
-    private(set) var verdicts: [VerdictTracker.Standing]
+    private var found: [VerdictTracker.Standing]
     /// What was found out; `nil` once the path is another one.
     private(set) var summary: ExaminationSummary?
     /// When it counts no more, as time since boot.
     let end: Duration
 
     init(_ verdicts: [Verdict], _ summary: ExaminationSummary) {
-        self.verdicts = verdicts.map { VerdictTracker.Standing($0, since: summary.ended, lastSeen: summary.ended) }
+        found = verdicts.map { VerdictTracker.Standing($0, since: summary.ended, lastSeen: summary.ended) }
         self.summary = summary
         end = summary.ended + summary.validity
+        if !verdicts.isEmpty { self.summary?.validity = Self.faultValidity }
+    }
+
+    /// The root causes that count, worst first.
+    func verdicts(at now: Duration) -> [VerdictTracker.Standing] {
+        found.filter { now - $0.lastSeen <= Self.faultValidity }
     }
 
     /// Applies a change of the path: of another one nothing is known.
     mutating func apply(_ change: PathChange) {
         guard let previous = change.previous, ExaminedPath(previous) != ExaminedPath(change.current) else { return }
-        verdicts = []
+        found = []
         summary = nil
     }
 }
 
 /// What an examination depends on of a path: not how good or how expensive it is.
-private struct ExaminedPath: Equatable {
+struct ExaminedPath: Equatable {
     let status: PathStatus
     let interfaces: [PathInterface]
     let gateways: [ScopedAddress]

@@ -366,16 +366,20 @@ import Testing
         #expect(headline.state == .noInternet)
         #expect(headline.message == "nothing beyond 192.0.2.1 answers (2 of 2 tests fail: a (timeout), b)")
         #expect(Self.chain(headline) == "+++x." && headline.chain[2].roundTrip == .milliseconds(1))
-        let examined = Self.judge(Self.facts()) {
-            $0.probes = failing
-            $0.examination = ExaminationSummary(
-                started: .seconds(240),
-                ended: .seconds(299),
-                validity: .seconds(60),
-                reachedInternet: true,
-                reachedDNS: false
-            )
+        func examined(at end: Int) -> Headline {
+            Self.judge(Self.facts()) {
+                $0.probes = failing
+                $0.examination = ExaminationSummary(
+                    started: .seconds(240),
+                    ended: .seconds(end),
+                    validity: .seconds(60),
+                    reachedInternet: true,
+                    reachedDNS: false
+                )
+            }
         }
+        #expect(examined(at: 299).state == .checking, "they are repeated now")
+        let examined = examined(at: 290)
         #expect(examined.state == .degraded && examined.message == "2 of 2 tests fail: a (timeout), b")
     }
 
