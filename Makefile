@@ -72,7 +72,7 @@ lab-random: ## compose networks and faults by a seed, measured by clients of the
 	@test -x .build/release/nwpath || $(MAKE) build
 	@Tests/RandomLab/random-lab run --binary .build/release/nwpath --seed $(or $(SEED),1) --count $(or $(COUNT),60)
 
-lab-outages: ## cut networks under the service: what it reports, how soon, how soon that is cleared; ARGS="noise --minutes 60"
+lab-outages: ## cut networks under the service: what it reports, and how soon; ARGS="noise --minutes 60"
 	@test -x .build/release/nwpath || $(MAKE) build
 	@Tests/Lab/outages $(or $(ARGS),cuts)
 

@@ -186,7 +186,8 @@ struct MaskingGraph {
 
     /// The faults that follow where answers were lost while the carrier was gone.
     private static let interrupted = misdirected.union([
-        .linkIsolated, .dnsSlow, .dnsAAAATimeout, .routeAsymmetric, .pmtuBlackhole,
+        .linkIsolated, .dnsSlow, .dnsAAAATimeout, .dnsSearchDead, .routeAsymmetric, .pmtuBlackhole, .upstreamFlowsLost,
+        .uplinkDown, .transportQUICBlocked, .proxyUnreachable, .proxyFailing,
     ])
 
     private static let behindPortal: Set<VerdictCode> = [

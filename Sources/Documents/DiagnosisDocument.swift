@@ -16,6 +16,8 @@ public struct DiagnosisDocument: MemberDeclaring, Equatable, Sendable {
     public var targets: String
     public var destination: DestinationDocument?
     public var load: LoadDocument?
+    /// Every test and its result; `nil` where they are left out.
+    package var cells: [CellDocument]?
     public var complete: Bool
     public var time: String?
     public var durationSeconds: Double
@@ -46,6 +48,7 @@ public struct DiagnosisDocument: MemberDeclaring, Equatable, Sendable {
         ) { $0.targets }
         .optional("destination", "Of `nwpath diagnose` with a destination.") { $0.destination }
         .optional("load", "Of `nwpath diagnose` with a load test.") { $0.load }
+        .optional("cells", "Of `nwpath diagnose`: every test and what became of it.") { $0.cells }
         .member("complete", "Whether everything ended in time.") { $0.complete }
         .member("time", as: .time, "When the last round began; `null` before the first.") { $0.time }
         .member("duration_seconds", as: .seconds, "How long it took.") { $0.durationSeconds }

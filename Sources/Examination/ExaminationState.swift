@@ -24,6 +24,8 @@ struct ExaminationState {
     /// APIs of captive portals that were queried.
     var portals: Set<PageAddress> = []
     var roundTrips: [IPAddress: Duration] = [:]
+    /// The name servers that got a short query over a connection, by their index.
+    var briefQueries: Set<Int> = []
     /// The anchors whose HTTPS servers offer HTTP/3.
     var quicAnchors: Set<String> = []
     /// What a packet socket saw of the queries that were sent again, and the hosts that it recorded; `nil` without one.
@@ -89,6 +91,9 @@ struct ExaminationState {
                 ProbeAttempt(definition, context: ProbeContext(), loop: context.loop, pages: context.pages) { result in
                     context.finish { state in
                         state.count(sent: result.sent, received: result.received)
+                        if case .page(let page) = definition.target, let address = definition.address?.address {
+                            state.recordConnection(result, to: address, page.port)
+                        }
                         record(&state, result)
                     }
                 }

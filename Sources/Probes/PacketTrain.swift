@@ -87,7 +87,7 @@ public struct TrainResult: Hashable, Sendable {
 
 /// Sends packets at a steady pace to a peer that sends each back, and receives meanwhile.
 ///
-/// It sends `count` packets of 64 bytes, and nothing twice; it ends early when all came back.
+/// It sends `count` packets of 64 bytes, and nothing twice; it ends early when all came back, or one where that is enough.
 package struct PacketTrain: Probe {
     private static let mostFaults = 16
 
@@ -95,6 +95,7 @@ package struct PacketTrain: Probe {
     private let route: ProbeRoute
     private let pace: Duration
     private let timeout: Duration
+    private let isOneEnough: Bool
     private let messages: TrainMessages
     private var record: TrainRecord
     private var due = Duration.zero
@@ -110,8 +111,10 @@ package struct PacketTrain: Probe {
         route: ProbeRoute = ProbeRoute(),
         count: Int,
         pace: Duration,
-        timeout: Duration
+        timeout: Duration,
+        isOneEnough: Bool = false
     ) {
+        self.isOneEnough = isOneEnough
         self.address = address
         self.route = route
         self.pace = pace
@@ -173,7 +176,7 @@ package struct PacketTrain: Probe {
         let number = messages.number(of: packet.bytes.span, isRaw: isRaw, awaited: record.outstanding)
         guard let number, record.arrive(number, at: time) else { return [] }
         bytesReceived += EchoMessage.length
-        return record.isComplete ? finish() : []
+        return record.isComplete || isOneEnough ? finish() : []
     }
 
     private mutating func finish() -> [ProbeAction] {

@@ -86,12 +86,12 @@ public struct ProbeResult: Hashable, Sendable {
     public var page: PageAnswer?
     /// What is wrong with the server's certificate; `nil` when nothing is known against it.
     public var certificate: CertificateFailure?
+    /// Whether a connection for a page was made, that to the proxy where there is one, whatever became of it then.
+    package var isConnected = false
     /// Whether the connection was encrypted, whatever became of it then.
     public var isSecured = false
     /// The proxy of the environment that the request went through.
     package var proxy: EnvironmentProxy?
-    /// Whether the connection was made, that to the proxy where there is one.
-    package var isConnected = false
     /// The addresses that a name server gave.
     public var addresses: [IPAddress]
 

@@ -54,6 +54,14 @@ import Testing
         #expect(Self.codes(value).contains("destination.port-closed"), "\(result.output)")
         #expect(value.text("targets") == "configuration" && value["destination"]?["port"]?.int == 81)
         #expect(value.list("ladder").map { $0.text("layer") }.suffix(4) == ["route", "reach", "tcp", "http"])
+        // Every test of the network, with what became of it.
+        let cells = value.list("cells").map { "\($0.text("target")) \($0.text("test")) \($0.text("result"))" }
+        #expect(
+            cells.contains("192.0.2.2 ARP answered") && cells.contains("a 198.51.100.80 ICMP echo no_answer"),
+            "\(cells)"
+        )
+        let text = try await tool.run("diagnose", "http://192.0.2.2:81/", "-v", "--config", file)
+        #expect(text.output.contains("TARGET") && text.output.contains("no answer"), "\(text.output)")
         withExtendedLifetime(far) {}
     }
 

@@ -4,6 +4,7 @@ import Addressing
 import Diagnosis
 import Netlink
 import PathModel
+import Probes
 import Testing
 
 @testable import Examination
@@ -93,14 +94,31 @@ private final class OneLinkKernel: KernelSource {
         let state = try Self.state()
         let expected: [(Check, [Layer])] = [
             (.neighbors, [.address, .link, .link, .gateway, .gateway, .gateway]),
-            (.anchors, [.wan, .transport, .transport]), (.pages, [.captive, .application]),
+            (.anchors, [.wan]), (.pages, [.captive, .application]),
             (.nameServers, [.dns, .dns]), (.time, [.application]), (.routers, [.address]), (.dhcp, [.address]),
         ]
         for (check, layers) in expected { #expect(Self.layers(check, state) == layers) }
         let network = Check.table.filter { $0.stage == .network }
         #expect(network.flatMap { Self.layers($0, state) } == expected.flatMap(\.1))
         let echoing = try Self.state { $0.echoPort = 7 }
-        #expect(Self.layers(.anchors, echoing) == [.wan, .wan, .transport, .transport])
+        #expect(Self.layers(.anchors, echoing) == [.wan, .wan])
+    }
+
+    @Test func `the connection of a page stands for one to its port, unless it could not be tested`() throws {
+        var state = try Self.state()
+        Check.anchors.start(&state)
+        state.tasks = []
+        var result = ProbeResult(.failure(.timeout, detail: "no answer in time"))
+        state.recordConnection(result, to: Self.anchor, 80)
+        result.isConnected = true
+        state.recordConnection(result, to: Self.anchor, 443)
+        state.recordConnection(ProbeResult(.failure(.refused, detail: "")), to: Self.anchor, 443)
+        #expect(state.evidence.reach[0].anchors[0].ports == [80: .silent, 443: .connected])
+        state.evidence.reach[0].anchors[0].ports = [:]
+        state.recordConnection(ProbeResult(.notAssessed(advice: "no libcurl")), to: Self.anchor, 80)
+        #expect(state.evidence.reach[0].anchors[0].ports.isEmpty && state.tasks.map(\.layer) == [.transport])
+        let without = try Self.state { $0.anchors[0].hasPage = false }
+        #expect(Self.layers(.anchors, without) == [.wan, .transport])
     }
 
     @Test func `one of many examinations leaves out what disturbs others`() throws {

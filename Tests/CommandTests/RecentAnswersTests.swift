@@ -51,10 +51,11 @@ import Testing
         var targets = Targets()
         targets.anchors = [Targets.Anchor("a", host: nil, ipv4: Self.anchor, ipv6: nil)]
         var order = ExaminationOrder(targets: targets, servers: nil)
+        // The connections of its pages stand for those to its ports.
         for (recent, tasks) in [
-            (RecentAnswers(), 3),
-            (RecentAnswers(try [Self.state(.icmp, "192.0.2.1")], since: .seconds(1)), 2),
-            (RecentAnswers(try [Self.state(.tcp, "192.0.2.1:443")], since: .seconds(1)), 2),
+            (RecentAnswers(), 1),
+            (RecentAnswers(try [Self.state(.icmp, "192.0.2.1")], since: .seconds(1)), 0),
+            (RecentAnswers(try [Self.state(.tcp, "192.0.2.1:443")], since: .seconds(1)), 1),
         ] {
             order.recent = recent
             var state = ExaminationState(order, kernel: try LiveKernel())

@@ -65,7 +65,7 @@ let silences: [Spoken] = [
         .warning,
         "QUIC is dropped on the path (UDP port 443); other UDP and TCP work",
         "allow outgoing UDP port 443 at the firewall: browsers lose time before they use TCP"
-    ) { $0.transport.quic = [.init(anchor: "a", isOffered: true, answers: false, isSilent: true)] },
+    ) { $0.transport.quic = [.init(anchor: "a", isOffered: true, isSilent: true)] },
     Spoken(
         .dnsNotUsed,
         .broken,

@@ -189,7 +189,9 @@ import Testing
             let direction = hook == "input" ? "sport" : "dport"
             try ProbeNetwork.filter(network.near, hook: hook, ["udp \(direction) \(Self.port) drop"])
         }
-        let (seen, ports) = try await Self.run(network, address)
+        var (seen, ports) = try await Self.run(network, address)
+        // A machine that is too busy records nothing.
+        for _ in 0..<20 where !seen.isComplete { (seen, ports) = try await Self.run(network, address) }
         #expect(seen.isComplete && seen.sent.isEmpty == (hook == "output") && seen.returned == seen.sent)
         #expect(ports.isEmpty == hook.isEmpty)
         if hook == "input" { #expect(Set(seen.sent.map(\.ownPort)) == ports) }

@@ -19,7 +19,8 @@ import Testing
         }
     }
 
-    @Test func `a network in order is confirmed once a minute, not in step with others, and examined twice an hour`() {
+    @Test func `a network in order is confirmed once a minute, not in step with others, and examined every 45 minutes`()
+    {
         #expect(Self.pauses([.sound, .sound]) == [.seconds(60), .seconds(60)])
         var schedule = DiagnosisSchedule(at: .seconds(7))
         #expect(schedule.next == .seconds(7) && schedule.step(at: .seconds(7)) == .round)
@@ -31,8 +32,8 @@ import Testing
             schedule.confirm(isFrugal: false, at: next)
             confirmed += 1
         }
-        #expect(confirmed == 30 && schedule.next == .seconds(65 + 30 * 60))
-        #expect(schedule.step(at: .seconds(65 + 30 * 60)) == .routine)
+        #expect(confirmed == 45 && schedule.next == .seconds(65 + 45 * 60))
+        #expect(schedule.step(at: .seconds(65 + 45 * 60)) == .routine)
     }
 
     @Test func `a confirmation without an answer is followed by a round at once`() {
@@ -57,7 +58,7 @@ import Testing
         schedule.pathChanged(at: .seconds(8))
         #expect(schedule.next == .seconds(8))
         schedule.begin(at: .seconds(8))
-        schedule.end(.wrong(isBroken: true), isFrugal: false, at: .seconds(11), chance: 0)
+        schedule.end(.wrong(.broken), isFrugal: false, at: .seconds(11), chance: 0)
         #expect(schedule.next == .seconds(12))
         schedule.begin(at: .seconds(12))
         schedule.end(.sound, isFrugal: false, at: .seconds(15), chance: 0)
@@ -98,12 +99,13 @@ import Testing
         #expect(Self.pauses([.unsettled, .unsettled]) == [.seconds(5), .seconds(5)])
         // From the end of a round that ended as it began, the least gap.
         #expect(Self.pauses([.recovering]) == [.seconds(1)])
-        for isBroken in [true, false] {
-            let wrong = Self.pauses(Array(repeating: .wrong(isBroken: isBroken), count: 12))
+        for severity in [Severity.broken, .degraded] {
+            let wrong = Self.pauses(Array(repeating: .wrong(severity), count: 12))
             #expect(wrong.prefix(4) == [.seconds(1), .seconds(2), .seconds(4), .seconds(5)])
             #expect(wrong.last == .seconds(5))
         }
-        let broken = DiagnosisSchedule.Finding.wrong(isBroken: true)
+        #expect(Self.pauses(Array(repeating: .wrong(.warning), count: 12)).last == .seconds(12))
+        let broken = DiagnosisSchedule.Finding.wrong(.broken)
         #expect(Self.pauses([broken, broken, .sound, broken]).last == .seconds(1))
     }
 
@@ -119,15 +121,15 @@ import Testing
             if isBad { mend = now }
             now += .seconds(isBad ? 6 : 4)
             good += isBad ? 0 : 1
-            schedule.end(isBad ? .wrong(isBroken: true) : .recovering, isFrugal: isFrugal, at: now, chance: 0)
+            schedule.end(isBad ? .wrong(.broken) : .recovering, isFrugal: isFrugal, at: now, chance: 0)
         }
         #expect(now - mend <= .seconds(20), "\(now - mend)")
     }
 
     @Test func `a path that costs money is spared while nothing is wrong or nothing is broken`() {
         #expect(Self.pauses([.sound, .unsettled], isFrugal: true) == [.seconds(600), .seconds(5)])
-        #expect(Self.pauses(Array(repeating: .wrong(isBroken: true), count: 12), isFrugal: true).last == .seconds(5))
-        #expect(Self.pauses(Array(repeating: .wrong(isBroken: false), count: 12), isFrugal: true).last == .seconds(30))
+        #expect(Self.pauses(Array(repeating: .wrong(.broken), count: 12), isFrugal: true).last == .seconds(5))
+        #expect(Self.pauses(Array(repeating: .wrong(.degraded), count: 12), isFrugal: true).last == .seconds(30))
     }
 
     /// Requests of probes, each answered by when a round began: three at once, then one every ten seconds.
@@ -165,7 +167,7 @@ import Testing
     }
 
     @Test func `what happens during a round has it repeated, whatever the round finds`() {
-        for finding in [DiagnosisSchedule.Finding.sound, .unsettled, .wrong(isBroken: true)] {
+        for finding in [DiagnosisSchedule.Finding.sound, .unsettled, .wrong(.broken)] {
             var schedule = DiagnosisSchedule(at: .zero)
             schedule.begin(at: .seconds(100))
             schedule.pathChanged(at: .seconds(103))
@@ -205,7 +207,7 @@ import Testing
         schedule.begin(at: .seconds(100))
         #expect(schedule.runNow(isRunning: true, at: .milliseconds(100_300)) == .running)
         #expect(schedule.runNow(isRunning: true, at: .seconds(105)) == .running)
-        schedule.end(.wrong(isBroken: true), isFrugal: false, at: .milliseconds(100_400), chance: 0)
+        schedule.end(.wrong(.broken), isFrugal: false, at: .milliseconds(100_400), chance: 0)
         #expect(schedule.runNow(isRunning: false, at: .milliseconds(100_600)) == .tooSoon(.milliseconds(400)))
         #expect(schedule.runNow(isRunning: false, at: .seconds(101)) == .granted)
     }

@@ -58,6 +58,12 @@ int nwp_probe_connect(int descriptor, const uint8_t *address, size_t length, uin
     return code < 0 ? -errno : 0;
 }
 
+int nwp_probe_connected(int descriptor) {
+    struct sockaddr_in6 peer;
+    socklen_t size = sizeof peer;
+    return !getpeername(descriptor, (struct sockaddr *)&peer, &size);
+}
+
 uint16_t nwp_probe_port(int descriptor) {
     struct sockaddr_in6 own = {0};
     socklen_t size = sizeof own;

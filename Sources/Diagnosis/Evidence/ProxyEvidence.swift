@@ -16,7 +16,7 @@ package struct ProxyEvidence: Hashable, Sendable {
     package var domain: FaultDomain?
 
     /// Such as `the proxy http://10.0.0.1:3128`.
-    var name: String { url.map { "the proxy \($0)" } ?? "the proxy of \(variable)" }
+    package var name: String { url.map { "the proxy \($0)" } ?? "the proxy of \(variable)" }
 
     package init(_ variable: String, _ url: String?, host: String, isReached: Bool, failure: String?) {
         self.variable = variable

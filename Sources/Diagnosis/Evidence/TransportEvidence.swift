@@ -15,14 +15,12 @@ public struct TransportEvidence: Hashable, Sendable {
         public var anchor: String
         /// Whether its HTTPS server says that it is offered there.
         package var isOffered: Bool
-        package var answers: Bool
         /// Whether nothing came back, no refusal either.
         package var isSilent: Bool
 
-        package init(anchor: String, isOffered: Bool, answers: Bool, isSilent: Bool) {
+        package init(anchor: String, isOffered: Bool, isSilent: Bool) {
             self.anchor = anchor
             self.isOffered = isOffered
-            self.answers = answers
             self.isSilent = isSilent
         }
     }

@@ -7,7 +7,8 @@ internal import Probes
 extension Check {
     /// The path beyond the gateway: each anchor by each of its addresses.
     ///
-    /// Three echo requests, two TCP connections that are closed at once, six datagrams where the anchor sends them back.
+    /// Up to three echo requests, two TCP connections that are closed at once, up to six datagrams where the anchor sends them
+    /// back. The connection of a page stands for one to its port.
     static let anchors = Check(.network) { $0.testAnchors() }
 }
 
@@ -48,13 +49,53 @@ extension ExaminationState {
             }
         }
         for port in Set([order.targets.httpPort, order.targets.httpsPort]) {
-            guard !order.recent.isConnected(to: SocketAddress(ScopedAddress(anchor.address), port: port)) else {
+            let address = ScopedAddress(anchor.address)
+            guard !order.recent.isConnected(to: SocketAddress(address, port: port)) else {
                 record(.connected, of: port, index, number)
                 continue
             }
-            connect(to: anchor.address, port: port) { state, connection in
-                state.record(connection, of: port, index, number)
+            guard !pageConnections.contains(SocketAddress(address, port: port)) else { continue }
+            connect(to: anchor.address, port: port) { state, result in state.record(result, of: port, index, number) }
+        }
+    }
+
+    /// The connections that pages make, each to the address that its anchor has of the first family with a route.
+    private var pageConnections: Set<SocketAddress> {
+        let found = order.targets.anchors.flatMap { anchor -> [SocketAddress] in
+            let address = facts.routes.filter(\.isOpen).lazy.compactMap { anchor.address($0.family) }.first
+            guard let address, page(of: anchor, address.family, isSecure: true) != nil else { return [] }
+            let ports = [order.targets.httpsPort] + (anchor.hasPage ? [order.targets.httpPort] : [])
+            return ports.map { SocketAddress(ScopedAddress(address), port: $0) }
+        }
+        return Set(found)
+    }
+
+    /// Records the connection of a page to an anchor.
+    mutating func recordConnection(_ result: ProbeResult, to address: IPAddress, _ port: UInt16) {
+        for (index, reach) in evidence.reach.enumerated() {
+            for (number, anchor) in reach.anchors.enumerated() where anchor.address == address {
+                guard anchor.ports[port] == nil,
+                    pageConnections.contains(SocketAddress(ScopedAddress(address), port: port))
+                else { continue }
+                if result.isConnected {
+                    record(.connected, of: port, index, number)
+                } else if result.isAssessed {
+                    record(result, of: port, index, number)
+                } else {
+                    connect(to: address, port: port) { state, result in state.record(result, of: port, index, number) }
+                }
             }
+        }
+    }
+
+    private mutating func record(_ result: ProbeResult, of port: UInt16, _ index: Int, _ number: Int) {
+        if let shortage = result.shortage { record(shortage: shortage, at: .transport) }
+        switch result.reason {
+        case nil where result.isSuccess: record(.connected, of: port, index, number)
+        case .refused: record(.refused, of: port, index, number)
+        case .timeout, .unreachable, .blocked: record(.silent, of: port, index, number)
+        // It could not be tested.
+        default: break
         }
     }
 
@@ -71,7 +112,8 @@ extension ExaminationState {
         record: @escaping (inout ExaminationState, TrainResult) -> Void
     ) {
         let (pace, timeout) = (Duration.milliseconds(50), Duration.milliseconds(1500))
-        let train = PacketTrain(kind, to: ScopedAddress(address), count: count, pace: pace, timeout: timeout)
+        let target = ScopedAddress(address)
+        let train = PacketTrain(kind, to: target, count: count, pace: pace, timeout: timeout, isOneEnough: true)
         send(.wan, train) { state, result, _ in
             if result.received == 0, let advice = result.advice { state.evidence.gaps[.wan] = advice }
             record(&state, result)
@@ -93,21 +135,12 @@ extension ExaminationState {
     private mutating func connect(
         to address: IPAddress,
         port: UInt16,
-        record: @escaping (inout ExaminationState, ReachEvidence.Connection) -> Void
+        record: @escaping (inout ExaminationState, ProbeResult) -> Void
     ) {
         let target = ProbeTarget.host(.address(ScopedAddress(address)), port: port)
         // The SYN is sent again after a second.
         let limit = Duration.milliseconds(1800)
         let definition = ProbeDefinition(name: "port", method: .tcp, target: target, timeout: limit)
-        attempt(.transport, definition) { state, result in
-            if let shortage = result.shortage { state.record(shortage: shortage, at: .transport) }
-            switch result.reason {
-            case nil where result.isSuccess: record(&state, .connected)
-            case .refused: record(&state, .refused)
-            case .timeout, .unreachable, .blocked: record(&state, .silent)
-            // It could not be tested.
-            default: break
-            }
-        }
+        attempt(.transport, definition, record: record)
     }
 }

@@ -51,21 +51,45 @@ extension ExaminationState {
     private mutating func queryByStream(_ server: SocketAddress, _ plan: NamePlan, _ index: Int) {
         guard case .known(let servers) = evidence.dns, servers[index].isAnswering || servers[index].isQueriedOverTCP
         else { return }
-        queryByStream(server, plan.streamName, .a, index) { evidence, result in
-            switch result.reason {
-            case .timeout, .refused, .unreachable, .blocked: evidence.stream = .silent
-            case .resources: break
-            default: evidence.stream = .answered(Set(result.addresses))
+        // The large text, unless the server said that it has none; what answers that answers a short query too.
+        guard let name = plan.textName, servers[index].textByDatagram != .missing else {
+            return queryBriefly(server, plan, index)
+        }
+        queryByStream(server, name, .text, index) { state, result in
+            state.change(index) { evidence in
+                switch result.reason {
+                case nil: evidence.textByStream = .whole(bytes: result.received)
+                case .timeout: evidence.textByStream = .silent
+                case .dns: evidence.textByStream = .missing
+                default: break
+                }
+                if result.isSuccess, !evidence.isQueriedOverTCP { evidence.stream = .answered([]) }
+            }
+            if !result.isSuccess { state.queryBriefly(server, plan, index) }
+        }
+        guard !servers[index].isQueriedOverTCP else { return queryBriefly(server, plan, index) }
+        // A large answer that is slow, or lost, delays nothing else.
+        let task = CheckTask(layer: .dns) { context in
+            Pause(for: Self.streamDelay, loop: context.loop) {
+                context.finish { $0.queryBriefly(server, plan, index) }
             }
         }
-        // The large text, unless the server said that it has none.
-        guard let name = plan.textName, servers[index].textByDatagram != .missing else { return }
-        queryByStream(server, name, .text, index) { evidence, result in
-            switch result.reason {
-            case nil: evidence.textByStream = .whole(bytes: result.received)
-            case .timeout: evidence.textByStream = .silent
-            case .dns: evidence.textByStream = .missing
-            default: break
+        tasks.append(task)
+    }
+
+    private static let streamDelay = Duration.milliseconds(300)
+
+    /// A short query over a connection, unless one was answered or made before.
+    private mutating func queryBriefly(_ server: SocketAddress, _ plan: NamePlan, _ index: Int) {
+        if case .known(let servers) = evidence.dns, case .answered = servers[index].stream { return }
+        guard briefQueries.insert(index).inserted else { return }
+        queryByStream(server, plan.streamName, .a, index) { state, result in
+            state.change(index) { evidence in
+                switch result.reason {
+                case .timeout, .refused, .unreachable, .blocked: evidence.stream = .silent
+                case .resources: break
+                default: evidence.stream = .answered(Set(result.addresses))
+                }
             }
         }
     }
@@ -75,18 +99,24 @@ extension ExaminationState {
         _ name: String,
         _ record: ServerQuestion.Record,
         _ index: Int,
-        change: @escaping (inout NameServerEvidence, ProbeResult) -> Void
+        completion: @escaping (inout ExaminationState, ProbeResult) -> Void
     ) {
         let question = ServerQuestion(server: server, record: record, transport: .tcp)
         let definition = ProbeDefinition(name: "stream", method: .dns, target: .domain(name), question: question)
-        attempt(.dns, definition) { state, result in
-            if result.isAssessed { state.change(index) { change(&$0, result) } }
-        }
+        attempt(.dns, definition) { state, result in if result.isAssessed { completion(&state, result) } }
     }
 
     /// How far away the server is, so that a long path is not mistaken for a slow server.
     private mutating func measure(_ server: SocketAddress, _ index: Int) {
-        let train = PacketTrain(.echo, to: server.address, count: 2, pace: .milliseconds(50), timeout: .seconds(1))
+        let pace = Duration.milliseconds(50)
+        let train = PacketTrain(
+            .echo,
+            to: server.address,
+            count: 2,
+            pace: pace,
+            timeout: .seconds(1),
+            isOneEnough: true
+        )
         send(.dns, train) { state, result, _ in state.change(index) { $0.roundTrip = result.median } }
     }
 }

@@ -9,7 +9,7 @@ internal import Probes
 extension Check {
     /// The own link: gateways, own addresses, hosts that normally answer.
     ///
-    /// ARP and neighbour discovery twice each, ten echo requests to a gateway, one datagram to its discard port; of the
+    /// ARP and neighbour discovery twice each, up to ten echo requests to a gateway, one datagram to its discard port; of the
     /// first four hosts that normally answer two multicast DNS queries to the group and up to three to the host.
     static let neighbors = Check(.network) { state in
         for index in state.evidence.links.indices { state.testOwnAddresses(index) }
@@ -151,7 +151,8 @@ extension ExaminationState {
             evidence.gateways[index].answersEcho = .known(true)
             return
         }
-        let train = PacketTrain(.echo, to: address, count: 10, pace: .milliseconds(50), timeout: .seconds(1))
+        let pace = Duration.milliseconds(50)
+        let train = PacketTrain(.echo, to: address, count: 10, pace: pace, timeout: .seconds(1), isOneEnough: true)
         send(.gateway, train) { state, result, _ in
             state.evidence.gateways[index].answersEcho = result.answered
         }

@@ -14,6 +14,8 @@ extension ExaminationState {
     private static let port: UInt16 = 443
 
     fileprivate mutating func queryQUIC() {
+        // Where some flows are lost, one of QUIC says nothing.
+        guard !evidence.queries.contains(where: { 0 < $0.answered && $0.answered < $0.flows }) else { return }
         let anchors = evidence.reach.flatMap { reach in
             reach.isAlive == true ? reach.anchors.filter { $0.isReachable == true } : []
         }
@@ -26,12 +28,7 @@ extension ExaminationState {
             run(.transport, probe) { state, result, _ in
                 guard result != .notAssessed else { return }
                 state.evidence.transport.quic.append(
-                    .init(
-                        anchor: anchor.name,
-                        isOffered: isOffered,
-                        answers: result == .answered,
-                        isSilent: result == .silent
-                    )
+                    .init(anchor: anchor.name, isOffered: isOffered, isSilent: result == .silent)
                 )
             }
         }

@@ -8,10 +8,10 @@ extension Check {
     /// Loss and round trips: a paced train to the gateway and one to each of two anchors that send packets back, when
     /// nothing else is under way.
     ///
-    /// 30 packets of 64 bytes 20 ms apart; an anchor is tested by one family.
+    /// 20 packets of 64 bytes 20 ms apart, five to the gateway; an anchor is tested by one family.
     static let quality = Check(.quality) { $0.measureQuality() }
 
-    /// Where any of them were lost, 60 more, which say how many are.
+    /// Where any of them were lost, 60 more 10 ms apart, which say how many are.
     static let loss = Check(.comparison) { $0.measureLoss() }
 
     /// Whether connections lose packets too where echo requests do, of which many routers answer so many a second only.
@@ -44,10 +44,10 @@ extension ExaminationState {
             return
         }
         for (name, address, kind) in anchors {
-            measure(name, ScopedAddress(address), kind, count: 30) { $0.performance.anchors.append($1) }
+            measure(name, ScopedAddress(address), kind, count: 20) { $0.performance.anchors.append($1) }
         }
         guard let (name, address) = measuredGateway else { return }
-        measure(name, address, .echo, count: 30) { $0.performance.gateway = $1 }
+        measure(name, address, .echo, count: 5) { $0.performance.gateway = $1 }
     }
 
     private var measuredGateway: (name: String, address: ScopedAddress)? {
@@ -62,12 +62,12 @@ extension ExaminationState {
             let anchors = measuredAnchors(prefersEcho: false)
             guard let (_, address, kind) = anchors.first(where: { $0.name == train.target }) else { continue }
             // Datagrams say what becomes of traffic, whatever becomes of echo requests.
-            measure(train.target, ScopedAddress(address), kind, count: 60) {
+            measure(train.target, ScopedAddress(address), kind, count: 60, pace: 10) {
                 $0.performance.anchors[index] = $1.isEcho == train.isEcho ? $1.adding(train) : $1
             }
         }
         guard let train = evidence.performance.gateway, let (name, address) = measuredGateway else { return }
-        measure(name, address, .echo, count: 60) { $0.performance.gateway = $1.adding(train) }
+        measure(name, address, .echo, count: 60, pace: 10) { $0.performance.gateway = $1.adding(train) }
     }
 
     private mutating func measure(
@@ -75,10 +75,11 @@ extension ExaminationState {
         _ address: ScopedAddress,
         _ kind: TrainKind,
         count number: Int,
+        pace: Int = 20,
         record: @escaping (inout Evidence, PerformanceEvidence.Train) -> Void
     ) {
         let timeout = max(.milliseconds(400), (roundTrips[address.address] ?? .milliseconds(200)) * 4)
-        let train = PacketTrain(kind, to: address, count: number, pace: .milliseconds(20), timeout: timeout)
+        let train = PacketTrain(kind, to: address, count: number, pace: .milliseconds(pace), timeout: timeout)
         send(.performance, train) { state, result, traffic in
             guard let train = PerformanceEvidence.Train(name, result, kind, refused: traffic.refused) else { return }
             record(&state.evidence, train)

@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Diagnosis
 internal import Probes
 
 /// When the daemon examines the network next.
@@ -15,8 +16,8 @@ struct DiagnosisSchedule: Hashable {
         case unsettled
         /// Some of what was wrong was not seen any more.
         case recovering
-        /// What was wrong still is; `isBroken` where it is broken, and not degraded only.
-        case wrong(isBroken: Bool)
+        /// What was wrong still is, at worst so much.
+        case wrong(Severity)
     }
 
     /// What is due.
@@ -32,12 +33,14 @@ struct DiagnosisSchedule: Hashable {
     /// From one confirmation to the next while nothing is wrong, where nothing else is configured.
     static let interval = Duration.seconds(60)
     /// From the end of one round to the next while nothing is wrong.
-    static let fullInterval = Duration.seconds(1800)
+    static let fullInterval = Duration.seconds(2700)
     /// The same while a finding is not certain.
     static let confirmation = Duration.seconds(5)
     /// The longest pause while something is wrong: with two good rounds after it a fault is over 20 s after its end.
     static let longest = Duration.seconds(5)
-    /// The same on a path that should be spared, where something is degraded only.
+    /// The same after a warning, of which rounds would cost more than it does; it is over 20 s after its end as well.
+    static let longestWarning = Duration.seconds(12)
+    /// The same on a path that should be spared, where nothing is broken.
     static let longestFrugal = Duration.seconds(30)
     /// By how much everything is slower while nothing is wrong on a path that costs money or should be spared.
     static let frugality = 10
@@ -125,8 +128,9 @@ struct DiagnosisSchedule: Hashable {
         case .unsettled: planned = now + Self.confirmation
         // Not before the gap after its start.
         case .recovering: planned = max(now, (lastStart ?? now) + Self.gap)
-        case .wrong(let isBroken):
-            let longest = isFrugal && !isBroken ? Self.longestFrugal : Self.longest
+        case .wrong(let severity):
+            let usual = severity >= .degraded ? Self.longest : Self.longestWarning
+            let longest = isFrugal && severity != .broken ? Self.longestFrugal : usual
             planned = now + min(longest, .seconds(1 << min(wrongRounds, 10)))
             wrongRounds += 1
         }

@@ -464,7 +464,7 @@ final class DiagnosisService {
                 && standing.subtracting(seen).allSatisfy { diagnosis.state(of: $0.code)?.isAssessed == true }
             return isRecovering ? .recovering : .unsettled
         }
-        return seen.isEmpty ? .sound : .wrong(isBroken: diagnosis.severity == .broken)
+        return seen.isEmpty ? .sound : .wrong(diagnosis.severity ?? .broken)
     }
 
     private func document(_ result: ExaminationResult, _ targets: String) -> DiagnosisDocument {

@@ -33,10 +33,13 @@ protocol ProbeExchange: Cancelable {
     var bytesSent: Int { get }
     /// What is missing of an answer that has begun to arrive.
     var gap: String? { get }
+    /// Whether a connection for a page was made.
+    var isConnected: Bool { get }
 }
 
 extension ProbeRunner: ProbeExchange {
     var bytesSent: Int { traffic.bytesSent }
+    var isConnected: Bool { false }
 }
 
 /// One attempt of one probe: resolves the name, tests the address, and calls back once, at the latest at its timeout.
@@ -168,6 +171,7 @@ public final class ProbeAttempt: Cancelable {
         timer = nil
         let gap = exchange?.gap.map { ": \($0)" } ?? ""
         let sent = exchange?.bytesSent ?? 0
+        let isConnected = exchange?.isConnected ?? false
         exchange?.cancel()
         guard !isDelayed else { return finish(ProbeResult(.notAssessed(advice: SchedulingDelay.text), sent: sent)) }
         let isLookingUp = exchange == nil && lookup != nil
@@ -178,7 +182,9 @@ public final class ProbeAttempt: Cancelable {
             isLookingUp ? .dns : .timeout,
             detail: isLookingUp ? "looking up the name took too long" : "no answer in time\(gap)"
         )
-        finish(ProbeResult(outcome, sent: sent))
+        var result = ProbeResult(outcome, sent: sent)
+        result.isConnected = isConnected
+        finish(result)
     }
 
     private func finish(_ result: ProbeResult) {

@@ -21,6 +21,7 @@ internal import LinuxIO
     private var bodyLength = 0
     private var body: [UInt8] = []
     private var failure: SocketFailure?
+    private var descriptor: Int32?
     private let completion: (ProbeResult) -> Void
 
     /// Starts a request; the completion may run before this call returns.
@@ -45,6 +46,8 @@ internal import LinuxIO
 
     var gap: String? { head.gap }
     var bytesSent: Int { 0 }
+    /// As long as the request goes on.
+    var isConnected: Bool { descriptor.map { nwp_probe_connected($0) == 1 } ?? false }
 
     private func start() {
         if let complaint = client.load() { return completion(ProbeResult(.notAssessed(advice: complaint))) }
@@ -110,7 +113,10 @@ internal import LinuxIO
         var raw = RawRoute.make(route)
         var step: Int32 = 0
         let code = unsafe nwp_probe_apply(descriptor, &raw, &step)
-        guard code != 0 else { return true }
+        guard code != 0 else {
+            self.descriptor = descriptor
+            return true
+        }
         failure = SocketFailure(error: Errno(code), step: SocketStep(rawValue: step) ?? .use)
         return false
     }
@@ -129,8 +135,10 @@ internal import LinuxIO
         if result == NWP_CURL_OK && expectation.longestBody > 0 { answer?.body = body }
         answer?.isEchoed = expectation.challenge.map { "response \($0)" == head.response } ?? false
         var ended = ProbeResult(outcome(result, answer), sent: sent, received: received, page: answer)
+        let hasPort = unsafe nwp_curl_connected(raw) == 1
+        let isMade = [NWP_CURL_OK, NWP_CURL_STOPPED, NWP_CURL_FAILED, NWP_CURL_UNTRUSTED].contains(result)
+        ended.isConnected = failure == nil && (isMade || hasPort)
         ended.isSecured = unsafe nwp_curl_secured(raw) == 1
-        ended.isConnected = unsafe nwp_curl_connected(raw) == 1
         ended.proxy = EnvironmentProxy(note: unsafe String(cString: nwp_curl_proxy(raw)))
         switch unsafe nwp_curl_certificate(raw) {
         case 1: ended.certificate = .untrusted
@@ -164,6 +172,7 @@ internal import LinuxIO
     }
 
     func cancel() {
+        descriptor = nil
         guard let raw = unsafe raw else { return }
         unsafe self.raw = nil
         unsafe client.remove(raw)

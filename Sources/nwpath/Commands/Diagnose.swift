@@ -19,6 +19,7 @@ struct Diagnose: Command {
     var isOffline = false
     var isLoading = false
     var limit: Duration?
+    var isVerbose = false
     var explained: ExplainedCode?
 
     static let specification = Specification<Diagnose>(
@@ -64,6 +65,7 @@ struct Diagnose: Command {
                 help: "Fail without a load test; it always runs when diagnosis.nq has pages."
             ),
             .option("--timeout", value: "DUR", into: \.limit, .duration, help: "Time limit (15s)."),
+            .flag("-v", "--verbose", into: \.isVerbose, help: "Print every test and what became of it, too."),
             .option("--explain", value: "CODE", into: \.explained, .code, help: "Explain a code, or list all."),
         ],
         common: [.output, .messages],
@@ -151,7 +153,7 @@ struct Diagnose: Command {
         }
         if common.isJSON { return try screen.print(value) }
         let text = DiagnosisText(renderer: TextRenderer(screen, now: KernelClock().wall))
-        Terminal.print(text.render(value))
+        Terminal.print(text.render(value, isVerbose: isVerbose))
     }
 }
 

@@ -44,6 +44,8 @@ int nwp_probe_bind(int descriptor, const uint8_t *address, size_t length);
 /// Connects to an address of 4 or 16 bytes in network order without waiting. Returns 0 or a negative errno, -EINPROGRESS
 /// when the answer comes later.
 int nwp_probe_connect(int descriptor, const uint8_t *address, size_t length, uint32_t scope, uint16_t port);
+/// Whether a socket has a peer. Returns 1 or 0.
+int nwp_probe_connected(int descriptor);
 /// The local port of a socket of TCP or UDP; 0 without one.
 uint16_t nwp_probe_port(int descriptor);
 /// The error pending on a socket (SO_ERROR), as a negative errno; 0 without one.

@@ -79,7 +79,7 @@ struct DiagnosisRun {
         let diagnosis = RuleEvaluator(budgets: settings.targets.budgets).evaluate(result.evidence)
         let time = loop.clock.calendar(at: result.started).description
         let evidence = result.evidence
-        let document = DiagnosisDocument(
+        var document = DiagnosisDocument(
             diagnosis,
             path: DiagnosedPath(evidence),
             targets: evidence.isNetworkExamined ? settings.origin : "none",
@@ -94,6 +94,7 @@ struct DiagnosisRun {
             ),
             since: { _ in time }
         )
+        if evidence.isNetworkExamined { document.cells = CellDocument.cells(evidence) }
         let isLoaded = !needsLoad || evidence.performance.load != nil
         let isKnown = isLoaded && (isOffline || evidence.destination.map { $0.isComplete } ?? true)
         let status = Self.status(diagnosis.severity, isComplete: result.isComplete && isKnown)

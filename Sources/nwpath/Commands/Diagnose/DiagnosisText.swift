@@ -5,8 +5,8 @@ internal import OrderedJSON
 struct DiagnosisText {
     let renderer: TextRenderer
 
-    /// The sentences, worst first, then every layer.
-    func render(_ document: JSONValue) -> String {
+    /// The sentences, worst first, then every layer, and every test where that is wanted.
+    func render(_ document: JSONValue, isVerbose: Bool = false) -> String {
         var text = sentences(document)
         for note in document.list("info") { text += renderer.style("i \(note.text("message"))", .faint) + "\n" }
         text += "\n"
@@ -21,7 +21,24 @@ struct DiagnosisText {
             let reason = rung.text("message")
             if reasons.insert(reason).inserted { text += row(notAssessed(document, because: reason), reason) }
         }
+        if isVerbose, !document.list("cells").isEmpty { text += "\n" + cells(document) }
         return text + "\n" + footer(document)
+    }
+
+    private func cells(_ document: JSONValue) -> String {
+        var table = TextTable([.init("TARGET"), .init("TEST"), .init("RESULT"), .init("DETAIL", canShrink: true)])
+        for cell in document.list("cells") {
+            let result = cell.text("result")
+            let tone: Palette.Tone? = ["answered", "not_tested"].contains(result) ? nil : .bad
+            var details = cell["detail"]?.string.map { [$0] } ?? []
+            if let flows = cell["flows"]?.int { details.append("\(cell["answered"]?.int ?? 0) of \(flows) answered") }
+            let words = result.split(separator: "_").joined(separator: " ")
+            table.add([
+                .init(cell.text("target")), .init(cell.text("test")), .init(words, tone),
+                .init(details.joined(separator: ", ")),
+            ])
+        }
+        return table.text(width: renderer.screen.width, palette: renderer.screen.palette)
     }
 
     private func notAssessed(_ document: JSONValue, because reason: String) -> [String] {
