@@ -276,7 +276,7 @@ let package = Package(
                 "nwpath",
                 "TestSupport", "ServiceSupport",
                 "DNSWire", "MulticastDNS", "Spelling", "StatusServer",
-                "Diagnosis", "Documents", "Metrics", "Netlink", "PathEngine", "PathModel", "Probes",
+                "Diagnosis", "Documents", "Examination", "Metrics", "Netlink", "PathEngine", "PathModel", "Probes",
                 "Providers",
             ],
             exclude: ["Fixtures"]

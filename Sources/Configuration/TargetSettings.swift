@@ -39,8 +39,7 @@ public struct TargetSettings: Hashable, Sendable, ConfigurationSection {
             "interval",
             \.interval,
             .duration(.seconds(10)...(.seconds(86_400)), zero: "off"),
-            "With anchors, how often they are tested with a few packets while nothing fails and connections do not show that "
-                + "all is well."
+            "With anchors, how often a few packets test them while nothing fails and no connection shows it."
         ),
         Setting(
             list: "anchors",

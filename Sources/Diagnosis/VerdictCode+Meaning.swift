@@ -123,7 +123,7 @@ extension VerdictCode {
         case .linkFlapping: "changes of the carrier are counted: two in an examination, or four in a minute"
         case .linkIsolated: "packets received are counted while the router and hosts on the link are queried"
         case .linkMTUTooSmall: "the MTU of the interface: below 1280 the kernel removes its IPv6 addresses"
-        case .linkLoss: "80 echo requests to the router, and as many to hosts beyond it: both lose packets"
+        case .linkLoss: "65 echo requests to the router, and 80 packets to each of two hosts beyond it: both are lost"
         case .linkErrors: "counters of CRC and alignment errors of the network card, once a minute"
         case .linkOverruns: "counters of frames for which the network card had no room, once a minute"
         case .linkDuplex: "counters of late collisions and damaged frames, and the duplex of the link, once a minute"
@@ -176,7 +176,7 @@ extension VerdictCode {
         case .trafficDestinationStalled:
             "the kernel reports which TCP connections to a destination wait for an answer; nothing is sent"
         case .trafficLoss: "the kernel reports how much TCP connections send again: 3 % or more; nothing is sent"
-        case .performanceLoss: "60 packets each to up to four hosts; the router loses almost none"
+        case .performanceLoss: "80 packets to each of two hosts; the router loses almost none"
         case .performanceHighLatency: "the median round trip to the nearest of up to four hosts (budgets.rtt_ms)"
         case .performanceJitter: "how far round trips to the steadiest of up to four hosts differ (budgets.jitter_ms)"
         case .performanceBufferbloat, .performanceLowThroughput: "a load test of `nwpath diagnose` (diagnosis.nq)"

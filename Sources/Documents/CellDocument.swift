@@ -16,7 +16,7 @@ package struct CellDocument: MemberDeclaring, Equatable, Sendable {
     let target: String
     let test: String
     var outcome: Outcome
-    var detail: String?
+    var message: String?
     var flows: Int?
     var answered: Int?
 
@@ -29,15 +29,15 @@ package struct CellDocument: MemberDeclaring, Equatable, Sendable {
             as: .words("answered", "refused", "blocked", "no_answer", "wrong", "not_tested"),
             "`blocked` by this machine itself; `wrong`: an answer that must not be."
         ) { $0.outcome.rawValue }
-        .member("detail", "What was measured, or why there is no result; `null` without either.") { $0.detail }
+        .member("message", "What was measured, or why there is no result; `null` without either.") { $0.message }
         .member("flows", "How many further flows, or packets of a train, were sent; `null` without.") { $0.flows }
         .member("answered", "How many of those were answered.") { $0.answered }
 
-    init(_ target: String, _ test: String, _ outcome: Outcome, _ detail: String? = nil) {
+    init(_ target: String, _ test: String, _ outcome: Outcome, _ message: String? = nil) {
         self.target = target
         self.test = test
         self.outcome = outcome
-        self.detail = detail
+        self.message = message
     }
 
     init(_ target: String, _ test: String, _ result: Assessment<Bool>) {
@@ -59,8 +59,8 @@ package struct CellDocument: MemberDeclaring, Equatable, Sendable {
                 gateway.hardwareAddresses.value.map { .known(!$0.isEmpty) }
                     ?? .unknown(because: gateway.hardwareAddresses.reason ?? "")
             )
-            neighbor.detail = neighbor.detail ?? gateway.hardwareAddresses.value?.sorted().joined(separator: " ")
-            if neighbor.detail?.isEmpty == true { neighbor.detail = nil }
+            neighbor.message = neighbor.message ?? gateway.hardwareAddresses.value?.sorted().joined(separator: " ")
+            if neighbor.message?.isEmpty == true { neighbor.message = nil }
             return [neighbor, CellDocument(name, "ICMP echo", gateway.answersEcho)]
         }
     }
@@ -93,8 +93,12 @@ package struct CellDocument: MemberDeclaring, Equatable, Sendable {
     private static func servers(_ evidence: Evidence) -> [CellDocument] {
         (evidence.dns.value ?? []).flatMap { server in
             [("DNS by UDP", server.ipv4), ("DNS by TCP", server.stream)].compactMap { test, answer in
-                let query = evidence.queries.first { $0.target == .nameServer && $0.address == server.address }
-                let cell = CellDocument("\(server.address)", test, answer).repeated(test == "DNS by UDP" ? query : nil)
+                let query = evidence.queries.first { query in
+                    let isStream = if case .tcp = query.kind { true } else { false }
+                    return query.target == .nameServer && query.address == server.address
+                        && isStream == (test == "DNS by TCP")
+                }
+                let cell = CellDocument("\(server.address)", test, answer).repeated(query)
                 return cell.outcome == .notTested ? nil : cell
             }
         }
@@ -162,7 +166,7 @@ package struct CellDocument: MemberDeclaring, Equatable, Sendable {
         guard let query else { return self }
         var cell = self
         if query.flows > 0 { (cell.flows, cell.answered) = (query.flows, query.answered) }
-        if let obstacle = query.obstacle { (cell.outcome, cell.detail) = (.blocked, obstacle.text) }
+        if let obstacle = query.obstacle { (cell.outcome, cell.message) = (.blocked, obstacle.text) }
         return cell
     }
 

@@ -86,8 +86,8 @@ private struct Row {
         #expect(sizes.allSatisfy { $0.largest == 1500 && $0.linkMTU == 1500 && !$0.isAnnounced })
         #expect(evidence.reach.allSatisfy { $0.isAlive == true && $0.hops.isEmpty })
         let train = try #require(evidence.performance.anchors.first)
-        #expect(evidence.performance.anchors.count == 1 && train.target == "a" && train.sent == 30)
-        #expect(evidence.performance.gateway?.sent == 30 && train.median > .zero)
+        #expect(evidence.performance.anchors.count == 1 && train.target == "a" && train.sent == 20)
+        #expect(evidence.performance.gateway?.sent == 5 && train.median > .zero)
         #expect(train.fifthPercentile <= train.median && train.median <= train.ninetyFifthPercentile)
         #expect(evidence.application.clockOffset == .notAsked)
     }
@@ -223,7 +223,7 @@ private struct Row {
         let train = try #require(evidence.performance.anchors.first)
         #expect(train.received < train.sent && train.received > 0)
         // Where any are lost more are sent.
-        #expect(train.sent == 90 && evidence.performance.gateway?.received == 90)
+        #expect(train.sent == 80 && evidence.performance.gateway?.received == 65)
         #expect(RuleEvaluator().evaluate(evidence).verdicts.map(\.code).contains(.performanceLoss))
     }
 

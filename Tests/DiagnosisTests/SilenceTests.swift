@@ -292,6 +292,26 @@ private let rpFilter = "`sysctl net.ipv4.conf.all.rp_filter`"
         #expect(nameless.codes == [.dnsUnreachable, .firewallLocal])
     }
 
+    @Test func `a filter that drops every reply hides the gateway and the line`() {
+        let diagnosis = Healthy.broken { evidence in
+            evidence.cutOff()
+            let input = LocalObstacle(.inputFilter, "the packet filter inet filter input of this machine", hint: nil)
+            for family in evidence.reach.indices {
+                evidence.obstruct(80, input, family)
+                evidence.obstruct(443, input, family)
+            }
+        }
+        #expect(diagnosis.codes == [.firewallLocal])
+    }
+
+    @Test func `a proxy that reaches something is not at fault where one host is`() {
+        let diagnosis = Healthy.broken { evidence in
+            evidence.proxies = proxies(failure: "CONNECT tunnel failed, response 503", isReached: true)
+            evidence.proxies[1].failure = nil
+        }
+        #expect(diagnosis.codes == [] && diagnosis.notes.isEmpty)
+    }
+
     @Test func `what a filter of this machine loses decides how bad it is`() {
         for (port, severity) in [(UInt16(80), Severity.degraded), (443, .broken)] {
             #expect(Healthy.broken { $0.obstruct(port, Self.filter) }.severity == severity)
@@ -467,13 +487,13 @@ private let rpFilter = "`sysctl net.ipv4.conf.all.rp_filter`"
 }
 
 extension Evidence {
-    fileprivate mutating func obstruct(_ port: UInt16, _ obstacle: LocalObstacle) {
-        for index in reach[0].anchors.indices {
-            let anchor = reach[0].anchors[index]
+    fileprivate mutating func obstruct(_ port: UInt16, _ obstacle: LocalObstacle, _ family: Int = 0) {
+        for index in reach[family].anchors.indices {
+            let anchor = reach[family].anchors[index]
             var query = QueryEvidence(.anchor(anchor.name), anchor.address, .tcp(port))
             query.obstacle = obstacle
             queries.append(query)
-            reach[0].anchors[index].ports[port] = .blocked
+            reach[family].anchors[index].ports[port] = .blocked
         }
     }
 

@@ -290,4 +290,27 @@ import Testing
             }
         }
     }
+
+    @Test func `a round that was given up follows at once, and is not given up again`() {
+        var schedule = DiagnosisSchedule(at: .zero)
+        schedule.begin(at: .zero)
+        let first = schedule.abandon(at: .seconds(2))
+        #expect(first && schedule.next == .seconds(3))
+        schedule.begin(at: .seconds(3))
+        let second = schedule.abandon(at: .seconds(14))
+        #expect(!second)
+        schedule.end(.sound, isFrugal: false, at: .seconds(15), chance: 0)
+        schedule.begin(at: .seconds(75))
+        let third = schedule.abandon(at: .seconds(76))
+        #expect(third)
+    }
+
+    @Test func `events by the hundred delay a round by a minute at most`() {
+        var schedule = DiagnosisSchedule(at: .zero)
+        for second in 0..<100 {
+            schedule.begin(at: .seconds(second))
+            schedule.partChanged(isFrugal: false, at: .seconds(second))
+        }
+        #expect(schedule.next ?? .zero <= .seconds(120))
+    }
 }

@@ -40,6 +40,11 @@ extension RuleEvaluator {
 
     private func unresolved(_ gateway: GatewayEvidence, _ evidence: Evidence) -> Verdict? {
         guard gateway.hardwareAddresses.value?.isEmpty == true else { return nil }
+        // Below a tunnel that works, or beside another gateway, it need not be the one in use.
+        if gateway.carriesTunnel {
+            let isCarried = evidence.gateways.contains { $0.hardwareAddresses.value?.isEmpty == false }
+            guard !isCarried, !evidence.reach.contains(where: { $0.isAlive == true }) else { return nil }
+        }
         let others = gateway.othersAnswer.value == true
         // Of several routers of one family, the others still carry traffic.
         let twins = evidence.gateways.filter { $0.address.family == gateway.address.family && $0 != gateway }

@@ -132,22 +132,26 @@ extension RuleEvaluator {
         }
         return causes.map { cause in
             let queries = hit[cause] ?? []
-            return obstruction(cause, queries, isAllLost: losesNames || losesConnections(queries, evidence))
+            let isWhole = losesConnections(queries, evidence, isWhole: true)
+            let isBroken = losesNames || losesConnections(queries, evidence, isWhole: false)
+            return obstruction(cause, queries, isBroken: isBroken, isWhole: isWhole)
         }
     }
 
-    /// Whether no anchor of a family is left to which a connection for HTTPS, or any at all, may be made.
-    private func losesConnections(_ queries: [QueryEvidence], _ evidence: Evidence) -> Bool {
+    /// Whether no anchor of a family is left to which connections may be made: by any port (`isWhole`), or for HTTPS.
+    private func losesConnections(_ queries: [QueryEvidence], _ evidence: Evidence, isWhole: Bool) -> Bool {
         evidence.reach.contains { reach in
             let blocked = queries.filter { $0.address.family == reach.family && $0.obstacle != nil }
             func isBlocked(_ anchor: ReachEvidence.Anchor, _ port: UInt16) -> Bool {
                 blocked.contains { $0.address == anchor.address && $0.kind == .tcp(port) }
             }
-            let ports = Set(reach.anchors.flatMap(\.ports.keys))
-            let lost = ports.filter { port in
-                reach.anchors.allSatisfy { $0.ports[port] == nil || isBlocked($0, port) }
+            // Where nothing answers, further flows were tried to some of them only.
+            let anchors = reach.anchors.filter { anchor in
+                reach.isAlive == true || blocked.contains { $0.address == anchor.address }
             }
-            return !lost.isEmpty && (lost == ports || lost.contains(443))
+            let ports = Set(anchors.flatMap(\.ports.keys))
+            let lost = ports.filter { port in anchors.allSatisfy { $0.ports[port] == nil || isBlocked($0, port) } }
+            return !lost.isEmpty && (lost == ports || !isWhole && lost.contains(443))
         }
     }
 
@@ -162,7 +166,12 @@ extension RuleEvaluator {
         )
     }
 
-    private func obstruction(_ cause: LocalObstacle, _ queries: [QueryEvidence], isAllLost: Bool) -> Verdict {
+    private func obstruction(
+        _ cause: LocalObstacle,
+        _ queries: [QueryEvidence],
+        isBroken: Bool,
+        isWhole: Bool
+    ) -> Verdict {
         let families = Set(queries.map(\.address.family))
         let kinds = Set(queries.map { "\($0.kind)" }).sorted()
         let hosts = Set(queries.map(\.address)).sorted()
@@ -188,14 +197,14 @@ extension RuleEvaluator {
         }
         var verdict = Verdict(
             code,
-            isAllLost ? .broken : .degraded,
+            isBroken ? .broken : .degraded,
             family: families.count == 1 ? families.first : nil,
             about: kinds.count == 1 && code == .firewallLocal ? kinds[0] : names,
             say: text,
             action: cause.hint ?? "`nwpath why \(hosts[0])`",
             evidence: [.init("targets", hosts.map { "\($0)" }.joined(separator: " ")), .init("queries", queries.count)]
         )
-        verdict.isPartial = true
+        verdict.isPartial = !isWhole
         return verdict
     }
 

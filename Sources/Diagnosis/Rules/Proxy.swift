@@ -4,7 +4,8 @@ extension RuleEvaluator {
     /// Programs that use the environment's proxy get nowhere without it.
     func proxyFaults(_ evidence: Evidence) -> [Verdict] {
         var found: [Verdict] = []
-        let failed = evidence.proxies.filter { $0.failure != nil }
+        let working = Set(evidence.proxies.filter { $0.failure == nil }.map(\.name))
+        let failed = evidence.proxies.filter { $0.failure != nil && !working.contains($0.name) }
         for proxy in failed where !found.contains(where: { $0.subject == proxy.name }) {
             // One that several variables name is one fault.
             let variables = Figures.list(failed.filter { $0.name == proxy.name }.map(\.variable))
@@ -29,9 +30,11 @@ extension RuleEvaluator {
 
     /// Where requests through the proxy are answered, connections that go around it may be forbidden.
     func withoutDirectPath(_ found: [Verdict], _ evidence: Evidence) -> [Verdict] {
-        guard let proxy = evidence.proxies.first, evidence.proxies.allSatisfy({ $0.failure == nil }) else {
-            return found
-        }
+        // A destination that is reached around the proxy is none of its business.
+        guard let proxy = evidence.proxies.first, evidence.proxies.allSatisfy({ $0.failure == nil }),
+            evidence.destination.map({ $0.proxy != nil }) ?? true,
+            !evidence.reach.flatMap(\.anchors).contains(where: { $0.ports.values.contains(.connected) })
+        else { return found }
         let rest = found.filter { !Self.direct.contains($0.code) }
         guard rest.count < found.count else { return found }
         return rest + [

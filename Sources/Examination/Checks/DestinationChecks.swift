@@ -34,8 +34,11 @@ extension ExaminationState {
             guard let proxy = result.proxy else { return state.testDirectly(destination) }
             state.hasRequestedPage = true
             state.evidence.destination?.proxy = proxy.description
-            state.record(result, of: "\(page.host)", isAnswered: result.page != nil)
-            guard result.isConnected else { return }
+            // Where the tunnel was made, the proxy works; a status of 407 is its own.
+            let isWanting = result.page?.status == 407
+            let isAnswered = result.page != nil && !isWanting || result.isSecured || result.certificate != nil
+            state.record(result, of: "\(page.host)", isAnswered: isAnswered)
+            guard result.isConnected, !isWanting else { return }
             state.evidence.destination?.exchange = .known(
                 DestinationEvidence.Exchange(result, isSecure: false, nil)
             )

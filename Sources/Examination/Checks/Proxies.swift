@@ -13,8 +13,8 @@ extension ExaminationState {
     private static let limit = Duration.milliseconds(2500)
 
     fileprivate mutating func requestThroughProxies() {
-        // The request to a destination has shown it.
-        guard order.usesProxy, evidence.proxies.isEmpty else { return }
+        // The request to a destination may have shown it; one that got no answer may be the destination's fault.
+        guard order.usesProxy, evidence.proxies.allSatisfy({ $0.isReached && $0.failure != nil }) else { return }
         guard let anchor = order.targets.anchors.first(where: { $0.host != nil }) else { return }
         for isSecure in anchor.hasPage ? [true, false] : [true] {
             guard var definition = page(of: anchor, .ipv4, isSecure: isSecure) else { continue }

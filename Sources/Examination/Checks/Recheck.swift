@@ -90,7 +90,8 @@ extension ExaminationState {
             }
             if let held { return "\(link.name) has the address \(held.address)" }
         }
-        return server.map { "the name server \($0) is configured" }
+        let isAlone = (order.servers ?? []).allSatisfy { $0.address.address.family == family }
+        return isAlone ? server.map { "the name server \($0) is configured" } : nil
     }
 
     // MARK: - What got no answer

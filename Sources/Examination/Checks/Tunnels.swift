@@ -55,6 +55,6 @@ extension ExaminationState {
         }
         return routes.filter { route in
             route.answer.nexthops.contains { $0.gateway != nil && !facts.tunnels.contains($0.index) }
-        }.map(\.destination.address)
+        }.map(\.destination.address).filter { !$0.isLinkLocal && !$0.isPrivate }
     }
 }

@@ -64,6 +64,8 @@ struct DiagnosisSchedule: Hashable {
     private var wrongRounds = 0
     private var lastStart: Duration?
     private var abandoned: Duration?
+    /// Whether one was given up since the last one that ended.
+    private var hasAbandoned = false
     /// When a round that a probe or a destination requested is due and has not begun; `nil` without one.
     private var partDue: Duration?
     /// When all tokens are there again.
@@ -104,8 +106,9 @@ struct DiagnosisSchedule: Hashable {
     /// Gives up the round that runs, whose results are from before what happened, unless another was given up just before.
     /// - Returns: Whether it is given up.
     mutating func abandon(at now: Duration) -> Bool {
-        if let abandoned, now - abandoned < Self.abandonGap { return false }
-        (lastStart, abandoned) = (nil, now)
+        if let abandoned, now - abandoned < Self.abandonGap || hasAbandoned { return false }
+        (lastStart, abandoned, hasAbandoned) = (nil, now, true)
+        planned = now + Self.gap
         return true
     }
 
@@ -120,6 +123,7 @@ struct DiagnosisSchedule: Hashable {
     /// A round ended; `chance` from 0 to 1 keeps machines from sending in step.
     mutating func end(_ finding: Finding, isFrugal: Bool, at now: Duration, chance: Double) {
         full = nil
+        hasAbandoned = false
         switch finding {
         case .sound:
             wrongRounds = 0
@@ -153,7 +157,7 @@ struct DiagnosisSchedule: Hashable {
         guard partDue == nil else { return }
         let refill = isFrugal ? Self.refillFrugal : Self.refill
         let due = max(now, bucketFull - refill * (Self.burst - 1))
-        bucketFull = max(bucketFull, now) + refill
+        bucketFull = min(max(bucketFull, now) + refill, now + refill * (Self.burst + 1))
         partDue = due
         bringForward(to: due)
     }

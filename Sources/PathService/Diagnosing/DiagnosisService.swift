@@ -176,6 +176,7 @@ final class DiagnosisService {
 
     /// Gives up the round that runs: what it found out until now is from before.
     private func abandon() {
+        endConfirmation()
         guard !isRequested, let running = examination, schedule.abandon(at: clock.boot) else { return }
         running.cancel()
         examination = nil

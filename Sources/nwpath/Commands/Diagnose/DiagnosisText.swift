@@ -30,7 +30,7 @@ struct DiagnosisText {
         for cell in document.list("cells") {
             let result = cell.text("result")
             let tone: Palette.Tone? = ["answered", "not_tested"].contains(result) ? nil : .bad
-            var details = cell["detail"]?.string.map { [$0] } ?? []
+            var details = cell["message"]?.string.map { [$0] } ?? []
             if let flows = cell["flows"]?.int { details.append("\(cell["answered"]?.int ?? 0) of \(flows) answered") }
             let words = result.split(separator: "_").joined(separator: " ")
             table.add([
